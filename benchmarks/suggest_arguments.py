@@ -7,12 +7,12 @@ from dataclasses import replace
 from benchmarks.suggest_figures import each_asked
 from benchmarks.suggest_search import Fold
 from benchmarks.suggest_sets import Wanted
-from portico.gateway.core.plan.plan import Reference
 from portico.kernel.json import JsonObject
 from portico.learning.core.dataflow.shape import Parameter
 from portico.learning.core.suggest.fill import Filled, From, fill
 from portico.learning.core.suggest.offered import Offered
 from portico.learning.core.suggest.skeleton import PastStep
+from portico.workflows.core.plan import Reference
 
 
 def argument_figures(folds: Sequence[Fold]) -> JsonObject:

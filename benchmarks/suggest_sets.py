@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.edge_sets import FOUR, GoldPlan, read_plans
-from portico.gateway.core.plan.graph import topological
-from portico.gateway.core.plan.plan import Reference
 from portico.gateway.core.search.text import ToolText
 from portico.learning.core.dataflow.shape import Parameter
 from portico.learning.core.suggest.offered import Offered
 from portico.learning.core.suggest.skeleton import PastStep
+from portico.workflows.core.plan import Reference, topological
 
 LINK, ULTRA, TMDB = "toollinkos", "ultratool", "tmdb"
 NESTFUL: Final = FOUR[:3]

@@ -33,7 +33,7 @@ Ways = Mapping[str, Way]
 async def ours() -> AsyncIterator[Ways]:
     from benchmarks.workflow_five import five_steps
     from benchmarks.workflow_house import plan_of, workflow_house
-    from portico.gateway.core.plan.report import Mode
+    from portico.workflows.core.plan_report import Mode
 
     async with workflow_house() as house:
         yield {

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.real_programs import Programs
-from portico.gateway.core.plan.plan import Given, Plan, Reference, Step, Template
 from portico.gateway.core.tool import ToolRef
+from portico.workflows.core.plan import Given, Plan, Reference, Step, Template
 
 PROGRAMS: Final = {
     "time": "mcp-server-time",

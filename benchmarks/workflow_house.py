@@ -21,12 +21,12 @@ from portico.app.ground import Ground
 from portico.app.outside import Outside
 from portico.app.secrets import SecretDoors
 from portico.app.use_cases import use_cases
-from portico.gateway.core.plan.plan import Given, Plan, Reference, Step
-from portico.gateway.core.plan.report import Mode, WorkflowReport, WorkflowStatus
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.workflows.start_workflow import WorkflowWish
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
+from portico.workflows.core.plan import Given, Plan, Reference, Step
+from portico.workflows.core.plan_report import Mode, WorkflowReport, WorkflowStatus
+from portico.workflows.runs import WorkflowWish
 
 _PATIENCE: Final = timedelta(minutes=10)
 

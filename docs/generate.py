@@ -36,7 +36,6 @@ from portico.adapters.builtin.offers import OFFERED, VERSION
 from portico.adapters.builtin.tool import Offered
 from portico.adapters.tokens.o200k import O200k
 from portico.app.assemble import Doors, assemble
-from portico.gateway.core.plan.schema import plan_schema
 from portico.interfaces.cli.app import build
 from portico.interfaces.cli.errors import Broken
 from portico.interfaces.cli.exits import exit_for
@@ -51,6 +50,7 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.json import canonical
 from portico.sandbox.core.probes import GROUPS, TRIALS, Backend, Situation, Trial, Verdict
 from portico.settings.model import Settings
+from portico.workflows.core.plan_documents import plan_schema
 
 REFERENCE: Final = Path(__file__).parent / "reference"
 _AS_BUILT: Final = "development"

@@ -14,13 +14,13 @@ from benchmarks.suggest_lessons import learn_calibration
 from benchmarks.suggest_search import Ready
 from benchmarks.suggest_sets import LINK, NESTFUL, TMDB, ULTRA, read_wanted
 from portico.gateway.core.embedding import EmbeddingModel
-from portico.gateway.core.plan.plan import Reference
 from portico.gateway.core.search.learnt import SHIPPED
 from portico.interfaces.cli.exits import Exit
 from portico.interfaces.cli.terminal import Terminal
 from portico.learning.core.suggest.calibration import SHIPPED as LINE
 from portico.learning.core.suggest.calibration import Judged
 from portico.learning.core.suggest.weights import LIKELY, NEXT
+from portico.workflows.core.plan import Reference
 from tests.benchmarks.small_wishes import FIRST, write_wishes
 from tests.gateway.core.search.shop import Floats, embedded
 from tests.interfaces.cli.house import ScriptedHouse

@@ -14,7 +14,6 @@ from portico.bridge.core.errors import BelowContainer, MessageNotFound, NotAppro
 from portico.bridge.core.messages import Message, MessageId, NewMessage
 from portico.bridge.ports import Placed
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.workflows.through_durable import ThroughDurable
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Outcome, Status, Via
 from portico.guard.core.errors import (
@@ -35,6 +34,7 @@ from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.bridge_declassifications import MemoryDeclassifications
 from portico.testing.bridge_messages import MemoryMessages
 from portico.testing.world import together
+from portico.workflows.run_context import ThroughDurable
 from tests.bridge.lowering_room import HOUR, TEXT, LoweringRoom
 from tests.bridge.talk_room import SECRET, TEAM, TOP
 

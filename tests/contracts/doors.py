@@ -88,7 +88,6 @@ from portico.gateway.ports import (
     Tools,
     Vectors,
 )
-from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.approvals import Approvals, TrustedClients
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import ApiKey, OpenedWith, Purpose, StoredKey
@@ -155,6 +154,7 @@ from portico.testing.suggestions import MemoryPastPlans, MemorySuggestions
 from portico.testing.trace_reports import MemoryTraceReports
 from portico.testing.trusted_clients import MemoryTrustedClients
 from portico.testing.world import MemoryWorld, RowRefused, together
+from portico.workflows.saved import SavedWorkflows
 
 REFUSED = (RowRefused, psycopg.Error)
 """A row that may not be there: no caller of ours comes so far, so that nobody translates it."""

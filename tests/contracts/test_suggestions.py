@@ -6,9 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.plan.suggested_plan import SuggestionId
-from portico.gateway.core.saved_workflow_errors import WorkflowNotFound
-from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.core.authentication import as_principal
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
@@ -24,6 +21,9 @@ from portico.testing.guard import an_identity
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.saved_workflows import a_saved_workflow
 from portico.testing.suggestions import a_past_plan, a_suggestion
+from portico.workflows.core.plan_learning import SuggestionId
+from portico.workflows.core.saved import WorkflowNotFound
+from portico.workflows.saved import SavedWorkflows
 from tests.contracts.doors import REFUSED, Doors
 
 HOUR = timedelta(hours=1)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.plan.fields import FOR_EACH, PLAN, STEP
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.texts import PlanFormat, parse_plan_text, read_plan_text
+from portico.workflows.core.plan import FOR_EACH, PLAN, STEP
+from portico.workflows.core.plan_documents import read_plan
+from portico.workflows.core.plan_files import PlanFormat, parse_plan_text, read_plan_text
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/plans.md"

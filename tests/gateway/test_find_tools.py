@@ -10,11 +10,8 @@ from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.tokens.o200k import O200k
 from portico.app.assemble_gateway import Limits
 from portico.gateway.core.errors import ToolNotFound
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.schema import plan_schema
 from portico.gateway.core.search.fusion import ENCODER
 from portico.gateway.core.surface import fixed_tools, search_description
-from portico.gateway.core.workflow_help import EXAMPLE
 from portico.gateway.encode_query import EncodeQuery
 from portico.gateway.show_surface import OF_THE_SEARCH, Surface
 from portico.guard.core.errors import NotPermitted
@@ -23,6 +20,8 @@ from portico.kernel.json import canonical
 from portico.testing.gateway import a_tool
 from portico.testing.kernel import TickingClock
 from portico.testing.upstreams import text
+from portico.workflows.core.plan_documents import plan_schema, read_plan
+from portico.workflows.core.texts import EXAMPLE
 from tests.gateway.open_room import ANA, DELETE, READ, VIEWER, WEATHER, WRITE, OpenRoom, ref
 from tests.gateway.test_catalogue import SlowEncoder, completed, running
 

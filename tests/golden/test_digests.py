@@ -46,13 +46,7 @@ from portico.gateway.core.launch_text import from_json
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.names import slug, vendor_name
 from portico.gateway.core.pin import definition_pin, launch_pin, set_pin
-from portico.gateway.core.plan.inner_names import inner_name
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.program.program import ProgramWish
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.programs import start_program
-from portico.gateway.workflows import fork_workflow, start_workflow
-from portico.gateway.workflows.start_workflow import WorkflowWish
 from portico.guard.approvals import sealed_for
 from portico.guard.core.access_request import Act, Action, Aim
 from portico.guard.core.contexts import context_of
@@ -77,6 +71,12 @@ from portico.learning.core.prefetch.predict import Guess
 from portico.learning.core.prefetch.signs import bucket
 from portico.learning.core.prefetch.window import call_key
 from portico.learning.core.suggest.kept_plan import PastPlanId
+from portico.workflows import control, programs
+from portico.workflows import runs as start_workflow
+from portico.workflows.core.plan import Plan
+from portico.workflows.core.plan_progress import inner_name
+from portico.workflows.core.programs import ProgramWish
+from portico.workflows.runs import WorkflowWish
 from tests.golden import values
 from tests.golden.values import (
     ANA,
@@ -171,13 +171,13 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
         WorkflowWish(plan=Plan(steps=()), key="k", label=FINANCE),
         {"plan": {"steps": []}, "given": {"a": 1}},
     ),
-    "stored program": lambda: start_program._handle(
+    "stored program": lambda: programs._handle(
         CALLER, ProgramWish(code="a", inputs={"b": 1}, key="k", label=FINANCE)
     ),
     "answer to an agent": lambda: agent_toolbox._handle(
         anything(durable=anything(run=RUN)), "call-1-0"
     ),
-    "fork": lambda: fork_workflow._fingerprint(RUN, ["b", "a"], {"a": {"x": 1}}),
+    "fork": lambda: control._fingerprint(RUN, ["b", "a"], {"a": {"x": 1}}),
     "past plan": lambda: PastPlanId.of(SPACE, ANA, FINANCE, "Mail bo@example.com", [{"id": "s1"}]),
     "inner step": lambda: inner_name("a-step-with-a-name-of-more-than-thirty-letters"),
     "chat with an agent": lambda: question_key("clerk", [*map(message_of, DOCUMENTS["messages"])]),

@@ -46,23 +46,14 @@ from portico.engine.idempotency import Ask
 from portico.gateway.core.call import Answer, ResultId
 from portico.gateway.core.kept_answer import answer_from, answer_kept
 from portico.gateway.core.launch_text import from_json, to_json
-from portico.gateway.core.plan.outline import outline_from
-from portico.gateway.core.plan.output import step_document
-from portico.gateway.core.plan.private_words import discreet
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.core.profile_text import (
     profile_from,
     profile_json,
     unboxed_from,
     unboxed_json,
 )
-from portico.gateway.core.program.left import Left, Source, left_from, source_from
-from portico.gateway.core.program.turn import Turn, turn_from
 from portico.gateway.core.server import Identity
 from portico.gateway.core.shape_text import shape_from, shape_json
-from portico.gateway.workflows.keep_answer import noted_of
-from portico.gateway.workflows.outputs import Kept as KeptOutput
 from portico.guard import policy_gate
 from portico.guard.core.access_request import Act, Aim, Allowed, Denied, NeedsApproval
 from portico.guard.core.approvals import Approval, Asker
@@ -80,6 +71,12 @@ from portico.learning.core.prefetch.forms import EdgeKey
 from portico.learning.core.prefetch.layer import FOLLOWS, RECORD, Increment, Layer
 from portico.learning.core.prefetch.switches import read_switches, switches_json
 from portico.learning.core.suggest.skeleton_document import read_skeleton, skeleton_document
+from portico.workflows.core.plan_documents import plan_document, read_plan
+from portico.workflows.core.plan_report import discreet, outline_from
+from portico.workflows.core.plan_values import step_document
+from portico.workflows.core.programs import Left, Source, Turn, left_from, source_from, turn_from
+from portico.workflows.run_context import Kept as KeptOutput
+from portico.workflows.run_context import noted_of
 from tests.golden import values
 from tests.golden.values import ANA, APPROVAL, AT, CALLER, CONTEXT, DOCUMENTS, RUN, SPACE, uuid
 

@@ -25,13 +25,13 @@ from portico.debate.debates import ANALYSIS
 from portico.engine.core.runs import Discreet, Leg, Place, failure_of
 from portico.engine.drill import DRILL
 from portico.gateway.approved_call import APPROVED_CALL
-from portico.gateway.core.program.program import PROGRAM
-from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.interfaces.cli.app import build
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.label import Level
 from portico.learning.core.prefetch.gates import ARRIVAL, GATES
 from portico.settings.model import Settings
+from portico.workflows.core.programs import PROGRAM
+from portico.workflows.execution import WORKFLOW
 from tests.golden.strings import SOURCE, classes, constants, sources, strings
 from tests.golden.values import RUN
 

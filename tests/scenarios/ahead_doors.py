@@ -20,7 +20,6 @@ from typing import Final
 from portico.gateway.core.call import Answer, Call, CallClaim, Called
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.plan import Plan, Step
 from portico.gateway.core.server import Server
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Phase, Question, Target, Vitals
@@ -46,6 +45,7 @@ from portico.learning.core.suggest.fill import Origin as Intended
 from portico.learning.core.suggest.suggested import Suggested, SuggestedStep
 from portico.testing.guard_policy import MemoryContexts
 from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.workflows.core.plan import Plan, Step
 from tests.scenarios.ahead_oracle import MARK, WORD, Asked
 from tests.scenarios.ahead_scene import Scene, as_foretold, as_written
 from tests.scenarios.effect_oracle import READS, Place, Somebody, Thing

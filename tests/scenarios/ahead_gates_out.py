@@ -10,7 +10,6 @@ from uuid import UUID
 
 import pytest
 
-from portico.gateway.core.plan.plan import Step
 from portico.gateway.core.server import Server
 from portico.gateway.core.tool import Standing, Tool
 from portico.guard.core.access_request import Act, Aim
@@ -31,6 +30,7 @@ from portico.learning.core.suggest.mode import Mode
 from portico.learning.prefetch.lane import Lane
 from portico.learning.prefetch.layers import Layers
 from portico.learning.prefetch.still_so import StillSo
+from portico.workflows.core.plan import Step
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 _SAID: Final = {Source(Origin.WORDS)}

@@ -14,7 +14,6 @@ from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.call import Called
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.habits import Habits
 from portico.gateway.keep_result import KeepResult
@@ -54,6 +53,7 @@ from portico.testing.guard import MemorySpaceSettings, a_space
 from portico.testing.guard_policy import a_gate
 from portico.testing.kernel import SeededEntropy
 from portico.testing.world import MemoryWorld
+from portico.workflows.core.plan_documents import read_plan
 from tests.gateway.ahead.ahead_room import AlwaysTrusted
 from tests.scenarios.ahead_doors import (
     AsTheyAreNow,

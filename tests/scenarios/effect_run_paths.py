@@ -18,22 +18,7 @@ from portico.engine.core.runs import Leg, Queue
 from portico.engine.execution import RunLeg
 from portico.engine.ports import RunBook
 from portico.engine.runs import Kind, Kinds, RunWish, StartRun
-from portico.gateway.core.plan.plan import Plan, Step
-from portico.gateway.core.plan.writing import plan_document
-from portico.gateway.core.program.functions import function_name, functions_in, uses_call
-from portico.gateway.core.program.left import Source
-from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.programs.look_ahead import LookAhead
-from portico.gateway.programs.run_program import RunProgram
-from portico.gateway.programs.turns import Turns as InterpreterTurns
-from portico.gateway.workflows.acting import ActFor, Acting
-from portico.gateway.workflows.make_call import MakeCall
-from portico.gateway.workflows.outputs import MemoryOutputs
-from portico.gateway.workflows.read_end import ReadEnd
-from portico.gateway.workflows.run_plan import RunPlan
-from portico.gateway.workflows.step_call import StepCall
-from portico.gateway.workflows.turns import Turns
 from portico.kernel.durable import Durable, Work
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
@@ -43,6 +28,15 @@ from portico.kernel.principal import Principal
 from portico.sandbox.core.requests import CodeEnd, CodeLimits, CodeOutcome, Pending, Raised
 from portico.sandbox.requests import Interpreter
 from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.workflows.core.plan import Plan, Step
+from portico.workflows.core.plan_documents import plan_document
+from portico.workflows.core.plan_learning import PlanEnd
+from portico.workflows.core.programs import Source, function_name, functions_in, uses_call
+from portico.workflows.execution import RunPlan
+from portico.workflows.programs import LookAhead, RunProgram
+from portico.workflows.programs import Turns as InterpreterTurns
+from portico.workflows.run_context import ActFor, Acting, MemoryOutputs, Turns
+from portico.workflows.step_calls import MakeCall, ReadEnd, StepCall
 from tests.scenarios.effect_oracle import Verdict
 from tests.scenarios.effect_paths import Direct, House, Path
 from tests.scenarios.effect_world import Wish

@@ -12,7 +12,6 @@ from typing import Any, Final, cast
 
 import pytest
 
-from portico.gateway.core.plan.plan import Reference
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
@@ -34,6 +33,7 @@ from portico.testing.guard import an_identity
 from portico.testing.kernel import SeededEntropy
 from portico.testing.suggestions import MemorySuggestions, a_past_plan
 from portico.testing.world import RowRefused
+from portico.workflows.core.plan import Reference
 from tests.scenarios.ahead_gates_out import INTENTS_OUT
 from tests.scenarios.ahead_house import AheadHouse, lived_in
 from tests.scenarios.ahead_moves import MOVES, Foretold, Move, Play, foresee, go_on, in_an_intent

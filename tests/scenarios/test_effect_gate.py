@@ -22,8 +22,6 @@ from portico.gateway.core.errors import ServerNotFound
 from portico.gateway.core.server import Server
 from portico.gateway.core.tool import Standing, Tool, ToolRef
 from portico.gateway.shelf import Shelf
-from portico.gateway.workflows.acting import Acting
-from portico.gateway.workflows.make_call import MakeCall
 from portico.guard.core.access_request import (
     Act,
     Aim,
@@ -39,6 +37,8 @@ from portico.guard.policy_gate import Gate
 from portico.kernel.ids import ApprovalId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.workflows.run_context import Acting
+from portico.workflows.step_calls import MakeCall
 from tests.scenarios.effect_paths import (
     CALL_PATHS,
     Direct,

@@ -29,23 +29,9 @@ from portico.engine.runs import Kind, Kinds, RunWish, StartRun
 from portico.gateway.approved_call import APPROVED_CALL
 from portico.gateway.core.call import Answer, ResultId
 from portico.gateway.core.errors import ResultNotFound, UpstreamTimedOut
-from portico.gateway.core.program.functions import functions_in, uses_call
-from portico.gateway.core.program.left import Left, Source, left_from
-from portico.gateway.core.program.program import PROGRAM, ProgramLimits
-from portico.gateway.core.program.turn import Turn, is_turn, turn_from
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.gateway.core.upstream import Target
 from portico.gateway.ports import Line, Upstreams
-from portico.gateway.programs.look_ahead import LookAhead
-from portico.gateway.programs.run_program import RunProgram
-from portico.gateway.programs.take_back import TakeBack
-from portico.gateway.programs.turns import Turns as InterpreterTurns
-from portico.gateway.workflows.acting import ActFor, asker_of
-from portico.gateway.workflows.make_call import MakeCall
-from portico.gateway.workflows.outputs import Outputs, SealedOutputs
-from portico.gateway.workflows.read_end import ReadEnd
-from portico.gateway.workflows.step_call import StepCall
-from portico.gateway.workflows.turns import Turns
 from portico.guard.authentication import AsTheyAre
 from portico.guard.core.access_request import Allowed
 from portico.guard.core.approvals import Status
@@ -67,6 +53,22 @@ from portico.testing.guard import MemoryKeyRing, a_space, an_identity
 from portico.testing.guard_policy import MemoryRules
 from portico.testing.kernel import BEGINNING
 from portico.testing.world import HeldKey, MemoryWorld
+from portico.workflows.core.programs import (
+    PROGRAM,
+    Left,
+    ProgramLimits,
+    Source,
+    Turn,
+    functions_in,
+    is_turn,
+    left_from,
+    turn_from,
+    uses_call,
+)
+from portico.workflows.programs import LookAhead, RunProgram, TakeBack
+from portico.workflows.programs import Turns as InterpreterTurns
+from portico.workflows.run_context import ActFor, Outputs, SealedOutputs, Turns, asker_of
+from portico.workflows.step_calls import MakeCall, ReadEnd, StepCall
 from tests.engine.room import nothing
 from tests.scenarios.hostile_calling_programs import hostile_calling_programs, with_tools
 from tests.scenarios.hostile_programs import Hostile

@@ -33,9 +33,6 @@ from portico.debate.core.debates import Debate
 from portico.engine.core.runs import Queue
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
-from portico.gateway.core.plan.report import Mode
-from portico.gateway.workflows.engines import EngineSide
-from portico.gateway.workflows.outputs import Outputs
 from portico.guard.approvals import Approvals
 from portico.guard.ports import Spaces
 from portico.interfaces.http.debate_use_cases import DebateUseCases
@@ -44,6 +41,9 @@ from portico.kernel.principal import Principal
 from portico.testing.agents import Words
 from portico.testing.debate_doors import MemoryDebateLogs, SpellingMeaning
 from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
+from portico.workflows.core.plan_report import Mode
+from portico.workflows.execution import EngineSide
+from portico.workflows.run_context import Outputs
 from tests.storm.walled_house import WalledHouse, walled_house
 
 

@@ -12,8 +12,8 @@ from portico.gateway.look_at_calls import ShowOwnFigures
 from portico.gateway.ports import SchemaCheck, Servers
 from portico.gateway.tool_aims import ToolAims
 from portico.gateway.weigh_call import WeighCall
-from portico.gateway.workflows.look_at_own import LookAtOwn
 from portico.guard.policy import Decide
+from portico.workflows.run_queries import LookAtOwn
 
 
 def bring_house(  # noqa: PLR0913 # the parts, one by one

@@ -10,7 +10,6 @@ from portico.engine.runs import Kind
 from portico.gateway.approved_call import APPROVED_CALL, ApprovedCall, Calling
 from portico.gateway.ask_first import AskFirst
 from portico.gateway.ask_in_client import AskInClient
-from portico.gateway.core.workflow_words import unfinished
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import CallHistory, Results
 from portico.gateway.read_approved import ReadApproved
@@ -39,6 +38,7 @@ from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
+from portico.workflows.core.texts import unfinished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,6 @@ from portico.bridge.work_items import (
     ShowWork,
 )
 from portico.engine.ports import Bus, Seal
-from portico.gateway.workflows.engines import EngineSide
 from portico.guard.approvals import AskApproval
 from portico.guard.authentication import AsTheyAre
 from portico.guard.ports import Audit, Contexts, KeyRing, Together
@@ -90,6 +89,7 @@ from portico.interfaces.http.bridge_use_cases import (
 )
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
+from portico.workflows.execution import EngineSide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

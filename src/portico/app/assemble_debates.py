@@ -45,13 +45,13 @@ from portico.debate.ports import (
 )
 from portico.debate.replay import ReplayDebate
 from portico.engine.runs import Kind
-from portico.gateway.workflows.engines import EngineSide
 from portico.guard.authentication import AsTheyAre
 from portico.guard.ports import Audit, Together
 from portico.interfaces.http.debate_use_cases import DebateUseCases
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.tokens import Tokenizer
+from portico.workflows.execution import EngineSide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

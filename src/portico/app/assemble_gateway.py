@@ -27,11 +27,9 @@ from portico.gateway.catalogue import Catalogues
 from portico.gateway.check_arguments import CheckArguments
 from portico.gateway.cleared_servers import ClearedServers
 from portico.gateway.confine_server import SetProfile, ShowProfile
-from portico.gateway.core.plan.schema import plan_schema
 from portico.gateway.core.server import WORKFLOWS
 from portico.gateway.core.shipped_effects import ShippedEffects
 from portico.gateway.core.shipped_profiles import ShippedProfiles
-from portico.gateway.core.workflow_help import own_tools
 from portico.gateway.describe_tools import DescribeTools
 from portico.gateway.encode_query import EncodeQuery
 from portico.gateway.find_tools import FindTools
@@ -65,15 +63,11 @@ from portico.gateway.ports import (
     Vectors,
     Walls,
 )
-from portico.gateway.programs.turns import OpenInterpreter
 from portico.gateway.record_call import RecordCall
 from portico.gateway.secret_uses import FindSecretUses
 from portico.gateway.set_effects import SetEffects
 from portico.gateway.show_surface import ShowSurface
 from portico.gateway.tool_aims import ToolAims
-from portico.gateway.workflows.check_plan import CheckPlan
-from portico.gateway.workflows.one_call import OneCall
-from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.policy_gate import Gate
 from portico.guard.ports import Audit, Contexts, Secrets, Together
 from portico.interfaces.http.gateway_use_cases import GatewayUseCases
@@ -85,6 +79,12 @@ from portico.learning.graph.graphs import Graphs
 from portico.learning.lessons import Lessons
 from portico.learning.ports import Learns
 from portico.learning.suggest.plan_lessons import PlanLessons
+from portico.workflows.core.plan_documents import plan_schema
+from portico.workflows.core.texts import own_tools
+from portico.workflows.plan_checks import CheckPlan
+from portico.workflows.programs import OpenInterpreter
+from portico.workflows.saved import SavedWorkflows
+from portico.workflows.step_calls import OneCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,27 +11,8 @@ from portico.engine.ports import Journal
 from portico.engine.runs import Kind, Kinds
 from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.core.suggest.plan_end import PlanObserver
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import CallHistory, SchemaCheck
-from portico.gateway.workflows.acting import ActFor
-from portico.gateway.workflows.admit_plan import AdmitPlan
-from portico.gateway.workflows.control_workflow import CancelWorkflow, ResumeWorkflow
-from portico.gateway.workflows.engines import Engines, EngineSide
-from portico.gateway.workflows.find_begun import FindBegun
-from portico.gateway.workflows.fork_workflow import ForkWorkflow
-from portico.gateway.workflows.list_workflows import ListWorkflows
-from portico.gateway.workflows.make_call import MakeCall
-from portico.gateway.workflows.one_call import OneCall
-from portico.gateway.workflows.read_end import ReadEnd
-from portico.gateway.workflows.resolve_step import ResolveStep
-from portico.gateway.workflows.run_plan import WORKFLOW, RunPlan
-from portico.gateway.workflows.show_workflow import ShowWorkflow
-from portico.gateway.workflows.start_workflow import StartWorkflow
-from portico.gateway.workflows.step_call import StepCall
-from portico.gateway.workflows.turns import Turns
-from portico.gateway.workflows.wait_for_workflow import WaitForWorkflow
 from portico.guard.authentication import AsTheyAre
 from portico.guard.ports import Audit, Contexts, Together
 from portico.interfaces.http.workflow_use_cases import WorkflowUseCases
@@ -40,6 +21,21 @@ from portico.kernel.effect import Effect
 from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.principal import Principal
+from portico.workflows.control import (
+    CancelWorkflow,
+    FindBegun,
+    ForkWorkflow,
+    ResolveStep,
+    ResumeWorkflow,
+)
+from portico.workflows.core.plan import Expressions
+from portico.workflows.core.plan_learning import PlanObserver
+from portico.workflows.execution import WORKFLOW, Engines, EngineSide, RunPlan
+from portico.workflows.plan_checks import AdmitPlan
+from portico.workflows.run_context import ActFor, Turns
+from portico.workflows.run_queries import ListWorkflows, ShowWorkflow
+from portico.workflows.runs import StartWorkflow, WaitForWorkflow
+from portico.workflows.step_calls import MakeCall, OneCall, ReadEnd, StepCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

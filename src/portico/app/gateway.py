@@ -63,7 +63,6 @@ from portico.gateway.keep_result import KeepResult
 from portico.gateway.look_again import look_again
 from portico.gateway.ports import Embedder
 from portico.gateway.reconcile_servers import ReconcileServers
-from portico.gateway.workflows.latest_answer import LatestAnswer
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.interfaces.http.use_cases import UseCases
@@ -71,6 +70,7 @@ from portico.interfaces.mcp.uses import GatewayUses, WorkflowUses
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.settings.sources import process_environment
+from portico.workflows.runs import LatestAnswer
 
 _log: Final = logging.getLogger("portico.gateway")
 

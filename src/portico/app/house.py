@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from portico.app.uninstalling import GroundUninstalling
     from portico.engine.ports import Archive, StoreUpgrade
     from portico.engine.store import Diagnose, MigrateStore
-    from portico.gateway.core.plan.expressions import Expressions
     from portico.guard.vault import Rotated
     from portico.kernel.json import JsonObject, JsonValue
+    from portico.workflows.core.plan import Expressions
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,22 @@ from dataclasses import dataclass, field
 from portico.app.assemble_workflows import WorkflowDoors
 from portico.engine.runs import Kind
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.program.program import PROGRAM, ProgramLimits
 from portico.gateway.keep_result import KeepResult
-from portico.gateway.programs.look_ahead import LookAhead
-from portico.gateway.programs.run_program import RunProgram
-from portico.gateway.programs.show_program import ShowProgram
-from portico.gateway.programs.start_program import StartProgram
-from portico.gateway.programs.take_back import TakeBack
-from portico.gateway.programs.turns import OpenInterpreter, Turns
-from portico.gateway.programs.wait_for_program import WaitForProgram
-from portico.gateway.workflows.called_with import CalledWith
-from portico.gateway.workflows.engines import EngineSide
-from portico.gateway.workflows.one_call import OneCall
-from portico.gateway.workflows.show_workflow import ShowWorkflow
 from portico.interfaces.http.program_use_cases import ProgramUseCases
+from portico.workflows.core.programs import PROGRAM, ProgramLimits
+from portico.workflows.execution import EngineSide
+from portico.workflows.programs import (
+    LookAhead,
+    OpenInterpreter,
+    RunProgram,
+    ShowProgram,
+    StartProgram,
+    TakeBack,
+    Turns,
+    WaitForProgram,
+)
+from portico.workflows.run_queries import ShowWorkflow
+from portico.workflows.step_calls import CalledWith, OneCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,19 +6,8 @@ from dataclasses import dataclass
 from portico.adapters.cross_domain.workflow_tools import Running
 from portico.engine.ports import Bus
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.saved_workflow import tool_definition
 from portico.gateway.house import house
 from portico.gateway.ports import Servers, Tools
-from portico.gateway.workflows.check_plan import CheckPlan
-from portico.gateway.workflows.inner_workflows import InnerWorkflows
-from portico.gateway.workflows.look_at_saved import ListSaved, ShowSaved
-from portico.gateway.workflows.one_call import OneCall
-from portico.gateway.workflows.run_saved import StartSaved
-from portico.gateway.workflows.run_workflow import RunWorkflow
-from portico.gateway.workflows.save_workflow import RemoveSaved, SaveWorkflow
-from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.policy_gate import Gate
 from portico.guard.ports import Audit, Together
 from portico.interfaces.http.saved_use_cases import SavedUseCases
@@ -30,6 +19,20 @@ from portico.kernel.json import JsonObject
 from portico.kernel.tokens import Tokenizer
 from portico.learning.dataflow.propose_edges import ProposeEdges
 from portico.learning.suggest.take_suggestion import TakeSuggestion
+from portico.workflows.core.plan import Expressions
+from portico.workflows.core.plan_documents import read_plan
+from portico.workflows.core.saved import tool_definition
+from portico.workflows.plan_checks import CheckPlan
+from portico.workflows.runs import RunWorkflow, StartSaved
+from portico.workflows.saved import (
+    InnerWorkflows,
+    ListSaved,
+    RemoveSaved,
+    SavedWorkflows,
+    SaveWorkflow,
+    ShowSaved,
+)
+from portico.workflows.step_calls import OneCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

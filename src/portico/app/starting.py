@@ -7,12 +7,12 @@ from portico.debate.conduct import DEBATE
 from portico.debate.debates import ANALYSIS
 from portico.engine.ports import Line, Runs
 from portico.engine.runs import Kind, Kinds, StartRun
-from portico.gateway.core.program.program import PROGRAM
-from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.entropy import Entropy
 from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.programs import PROGRAM
+from portico.workflows.execution import WORKFLOW
 
 CALLING: Final = (WORKFLOW, PROGRAM)
 """What the gateway starts."""

@@ -7,7 +7,6 @@ from portico.adapters.postgres.past_plans import PostgresPastPlans
 from portico.adapters.postgres.suggestions import PostgresSuggestions
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.plan.expressions import Expressions
 from portico.gateway.look_up import LookUp
 from portico.gateway.ports import Embedder, Results
 from portico.guard.ports import Contexts, Together
@@ -27,6 +26,7 @@ from portico.learning.suggest.suggest_workflow import SuggestWorkflow
 from portico.learning.suggest.take_suggestion import TakeSuggestion
 from portico.learning.suggest.these import These
 from portico.learning.suggest_ports import PastPlanBook, Suggestions
+from portico.workflows.core.plan import Expressions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

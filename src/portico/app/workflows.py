@@ -19,14 +19,14 @@ from portico.app.outside import Outside
 from portico.app.starting import CALLING, starting
 from portico.engine.core.runs import Queue
 from portico.engine.runs import Kind
-from portico.gateway.core.plan.report import Mode
 from portico.gateway.ports import CallHistory, Results, SchemaCheck
-from portico.gateway.workflows.engines import Engines, EngineSide
-from portico.gateway.workflows.outputs import MemoryOutputs, SealedOutputs
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.settings.workflows import WorkflowsSettings
+from portico.workflows.core.plan_report import Mode
+from portico.workflows.execution import Engines, EngineSide
+from portico.workflows.run_context import MemoryOutputs, SealedOutputs
 
 _REMEMBERED = 2_000
 """Runs of this process that are over."""

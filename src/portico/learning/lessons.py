@@ -12,7 +12,6 @@ from typing import Final
 
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.plan.output import document_value, step_document
 from portico.gateway.core.server import Server
 from portico.gateway.core.shapes import shape_of
 from portico.gateway.core.tool import ToolRef
@@ -30,6 +29,7 @@ from portico.kernel.principal import Principal
 from portico.learning.core.graph.edge import EdgeKind, ToolEdge
 from portico.learning.core.provenance import Trace, came_from, gave, took
 from portico.learning.ports import EdgeNotes, Learns, SeenFlows, always
+from portico.workflows.core.plan_values import document_value, step_document
 
 _LARGEST: Final = 200_000
 """Characters of an answer that anything is learnt from."""

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
 from portico.learning.core.suggest.kept_suggestion import KeptSuggestion
 from portico.learning.core.suggest.threshold import Outcome
+from portico.workflows.core.plan_learning import SuggestionId
 
 
 class PastPlanBook(Protocol):

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from portico.gateway.core.saved_workflow import SavedWorkflow
-from portico.gateway.core.saved_workflow_errors import WorkflowNotFound
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.world import MemoryWorld, RowRefused
+from portico.workflows.core.saved import SavedWorkflow, WorkflowNotFound
 
 
 class MemorySavedWorkflows:

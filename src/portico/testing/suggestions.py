@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from portico.gateway.core.call import ResultId
-from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import PUBLIC, Label, may_read
 from portico.kernel.principal import Principal
@@ -21,6 +20,7 @@ from portico.learning.core.suggest.mode import Mode
 from portico.learning.core.suggest.threshold import Outcome
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.world import MemoryWorld, RowRefused
+from portico.workflows.core.plan_learning import SuggestionId
 
 
 class MemoryPastPlans:

@@ -7,11 +7,11 @@ from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.assemble_workflows import WorkflowDoors
 from portico.app.starting import CALLING, starting
 from portico.app.workflows import InlineEngine, inline_engine, inline_side
-from portico.gateway.core.plan.report import Mode
 from portico.gateway.ports import SchemaCheck
-from portico.gateway.workflows.engines import Engines, EngineSide
-from portico.gateway.workflows.outputs import SealedOutputs
 from portico.testing.calls import MemoryCallHistory
+from portico.workflows.core.plan_report import Mode
+from portico.workflows.execution import Engines, EngineSide
+from portico.workflows.run_context import SealedOutputs
 
 
 def memory_workflows(

@@ -31,8 +31,6 @@ from portico.debate.core.questions import Cap
 from portico.engine.core.event_log import Entry
 from portico.gateway.core.call import Call, CallId, ResultId
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.plan.suggested_plan import SuggestionId
-from portico.gateway.core.saved_workflow import SavedWorkflow
 from portico.gateway.core.server import Server, ServerId
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.guard.core.approvals import Approval
@@ -50,6 +48,8 @@ from portico.learning.core.graph.edge import Sightings, ToolEdge
 from portico.learning.core.learnt_count import Count, CountKey
 from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
 from portico.learning.core.suggest.kept_suggestion import KeptSuggestion
+from portico.workflows.core.plan_learning import SuggestionId
+from portico.workflows.core.saved import SavedWorkflow
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

@@ -33,7 +33,6 @@ from portico.gateway.core.call import Answer, Figures
 from portico.gateway.core.pin import launch_pin
 from portico.gateway.core.upstream import OnBehalf, Target
 from portico.gateway.weigh_call import Weighed
-from portico.gateway.workflows.look_at_own import OwnRun
 from portico.guard.core.access_request import Aim, Allowed
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
@@ -45,6 +44,7 @@ from portico.sandbox.requests import Box, Files, Interpreter, Web
 from portico.testing.box import ScriptedBox, ScriptedInterpreter, ScriptedWeb
 from portico.testing.files import MemoryFiles
 from portico.testing.guard import a_person
+from portico.workflows.run_queries import OwnRun
 
 ANA, BEN = a_person("ana"), a_person("ben")
 SECONDS = timedelta(seconds=30)

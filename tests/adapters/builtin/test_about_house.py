@@ -13,7 +13,6 @@ from portico.app.builtin import HouseDoors
 from portico.gateway.core.call import Figures
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.weigh_call import Weighed
-from portico.gateway.workflows.look_at_own import OwnRun, OwnStep
 from portico.guard.core.access_request import Aim, Decision, Denied, NeedsApproval
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, RunId
@@ -21,6 +20,7 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.workflows.run_queries import OwnRun, OwnStep
 from tests.adapters.builtin.bench import (
     ANA,
     BEN,

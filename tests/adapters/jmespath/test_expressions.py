@@ -9,14 +9,9 @@ from hypothesis import strategies as st
 from portico.adapters.jmespath.bounded import Bounded
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.jmespath.meter import MOST_BUILT, MOST_WORK, Meter
-from portico.gateway.core.plan.expressions import (
-    WHOLE,
-    BadExpression,
-    ExpressionFailed,
-    ExpressionTooLarge,
-)
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan import WHOLE, BadExpression, ExpressionFailed, ExpressionTooLarge
 
 EXPRESSIONS = JmespathExpressions()
 DOCUMENT: JsonObject = {

@@ -17,7 +17,6 @@ from portico.gateway.core.errors import (
     UpstreamDown,
     UpstreamTimedOut,
 )
-from portico.gateway.core.saved_workflow import Admission
 from portico.gateway.core.server import Http
 from portico.gateway.core.tool import Tool
 from portico.gateway.core.upstream import Question, Wanted
@@ -34,6 +33,7 @@ from portico.testing.gateway import a_tool
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.guard_policy import MemoryRules
 from portico.testing.upstreams import text
+from portico.workflows.core.saved import Admission
 from tests.gateway.ahead.ahead_room import LIST, AheadRoom
 from tests.gateway.open_room import ANA, DELETE, READ, VIEWER, WEATHER, WRITE
 

@@ -8,10 +8,17 @@ import pytest
 from inline_snapshot import snapshot
 
 from portico.gateway.core.call import Answer
-from portico.gateway.core.plan.inputs import input_schema
-from portico.gateway.core.plan.output import step_document
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.plan.report import (
+from portico.gateway.core.reading import read_tools
+from portico.gateway.core.reserved_metadata import admits, used_by, without_admission
+from portico.kernel.effect import Effect
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.testing.kernel import BEGINNING
+from portico.testing.saved_workflows import a_saved_workflow
+from portico.workflows.core.plan import Plan
+from portico.workflows.core.plan_documents import input_schema
+from portico.workflows.core.plan_progress import step_asked
+from portico.workflows.core.plan_report import (
     Mode,
     StepReport,
     StepStanding,
@@ -19,11 +26,12 @@ from portico.gateway.core.plan.report import (
     WorkflowReport,
     WorkflowStatus,
 )
-from portico.gateway.core.plan.waiting_topics import step_asked
-from portico.gateway.core.reading import read_tools
-from portico.gateway.core.reserved_metadata import admits, used_by, without_admission
-from portico.gateway.core.saved_workflow import (
+from portico.workflows.core.plan_values import step_document
+from portico.workflows.core.saved import (
     Admission,
+    BadWorkflowName,
+    WorkflowCycle,
+    WorkflowNestedTooDeep,
     admitted,
     check_nesting,
     inner,
@@ -31,17 +39,7 @@ from portico.gateway.core.saved_workflow import (
     tools_of,
     workflow_name,
 )
-from portico.gateway.core.saved_workflow_errors import (
-    BadWorkflowName,
-    WorkflowCycle,
-    WorkflowNestedTooDeep,
-)
-from portico.gateway.core.workflow_words import WORKFLOW_META, as_answer, facts, unfinished, words
-from portico.kernel.effect import Effect
-from portico.kernel.ids import RunId
-from portico.kernel.json import JsonObject, JsonValue
-from portico.testing.kernel import BEGINNING
-from portico.testing.saved_workflows import a_saved_workflow
+from portico.workflows.core.texts import WORKFLOW_META, as_answer, facts, unfinished, words
 
 PLAN = Plan(steps=(), inputs={"city": {"type": "string"}}, required=("city",))
 

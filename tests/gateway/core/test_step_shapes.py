@@ -9,17 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.accept_edges import with_edges
 from portico.gateway.core.learnt import SeenShape
-from portico.gateway.core.plan.faults import BadPlan
-from portico.gateway.core.plan.graph import graph_of
-from portico.gateway.core.plan.plan import Plan, Reference
-from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.shapes import merged, shape_of
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.dataflow.shape import OutputField, StepShape
 from portico.learning.core.dataflow.step_shapes import KnownTool, step_shapes
+from portico.workflows.core.plan import BadPlan, Plan, Reference, graph_of
+from portico.workflows.core.plan_documents import read_plan, with_edges
 from tests.gateway.core.tools import a_tool
 
 JMESPATH = JmespathExpressions()

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from portico.gateway.core.plan.plan import Plan, Step
-from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
 from portico.learning.core.suggest.fill import From, MissingArgument, Origin
@@ -14,6 +12,8 @@ from portico.learning.core.suggest.suggested import Alternative, Suggested, Sugg
 from portico.learning.core.suggest.suggestion import Suggestion
 from portico.learning.core.suggestion_words import words
 from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.workflows.core.plan import Plan, Step
+from portico.workflows.core.plan_learning import SuggestionId
 
 ID = SuggestionId.mint(BEGINNING, SeededEntropy("one"))
 

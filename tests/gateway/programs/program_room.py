@@ -8,19 +8,7 @@ from portico.engine.core.errors import StepFailed
 from portico.engine.core.runs import Run
 from portico.engine.runs import Kind
 from portico.gateway.core.call import Answer
-from portico.gateway.core.plan.output import step_document
-from portico.gateway.core.program.functions import functions_in, uses_call
-from portico.gateway.core.program.left import Left, Source, left_from
-from portico.gateway.core.program.program import PROGRAM, ProgramLimits
-from portico.gateway.core.program.turn import Turn, is_turn, turn_from
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.programs.look_ahead import Ahead
-from portico.gateway.programs.run_program import RunProgram
-from portico.gateway.programs.turns import Turns
-from portico.gateway.workflows.acting import Acting
-from portico.gateway.workflows.came import Came, Gave, LeftOut, WentWrong
-from portico.gateway.workflows.make_call import CallWish
-from portico.gateway.workflows.outputs import MemoryOutputs
 from portico.kernel.durable import Durable
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
@@ -28,6 +16,22 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.sandbox.core.errors import CodeBusy
 from portico.sandbox.requests import Interpreter
+from portico.workflows.core.plan_values import step_document
+from portico.workflows.core.programs import (
+    PROGRAM,
+    Left,
+    ProgramLimits,
+    Source,
+    Turn,
+    functions_in,
+    is_turn,
+    left_from,
+    turn_from,
+    uses_call,
+)
+from portico.workflows.programs import Ahead, RunProgram, Turns
+from portico.workflows.run_context import Acting, Came, Gave, LeftOut, MemoryOutputs, WentWrong
+from portico.workflows.step_calls import CallWish
 from tests.engine.room import ANA, Room
 
 Tool = Callable[[JsonObject], Awaitable[JsonValue]]

@@ -5,11 +5,10 @@ from typing import Any
 
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.engine.core.runs import Leg
-from portico.gateway.core.program.program import ProgramLimits, ProgramMode, ProgramWish
-from portico.gateway.core.program.report import ProgramReport
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 from portico.sandbox.requests import Interpreter
+from portico.workflows.core.programs import ProgramLimits, ProgramMode, ProgramReport, ProgramWish
 from tests.gateway.workflows.plan_room import PlanRoom
 
 

@@ -12,10 +12,6 @@ from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.engine.core.errors import KeyReused, RunNotFound
 from portico.engine.core.runs import RunStatus
 from portico.gateway.core.errors import UpstreamRefused
-from portico.gateway.core.plan.report import Mode, StepStanding, WorkflowStatus
-from portico.gateway.core.program.errors import BadProgram
-from portico.gateway.core.program.program import ProgramMode, ProgramWish
-from portico.gateway.workflows.errors import NotInline
 from portico.guard.core.approvals import AnswerKind, Resolution, Status
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.ids import ContextId, RunId
@@ -25,6 +21,9 @@ from portico.testing.audit import MemoryAudit
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.upstreams import text
 from portico.testing.world import KnownContext
+from portico.workflows.core.errors import NotInline
+from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowStatus
+from portico.workflows.core.programs import BadProgram, ProgramMode, ProgramWish
 from tests.gateway.open_room import READ, WRITE
 from tests.gateway.programs.programs_room import ProgramsRoom
 from tests.gateway.workflows.plan_room import ANA, BEN, Died, plan, step

@@ -12,13 +12,12 @@ from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.runs import RunStatus
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.programs.look_ahead import Ahead
-from portico.gateway.workflows.came import Broken
-from portico.gateway.workflows.outputs import MemoryOutputs
 from portico.guard.core.vault import VaultClosed
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.sandbox.core.requests import CodeEnd
+from portico.workflows.programs import Ahead
+from portico.workflows.run_context import Broken, MemoryOutputs
 from tests.engine.room import ANA
 from tests.gateway.programs.program_room import SMALL, ProgramRoom
 

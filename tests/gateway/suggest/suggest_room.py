@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.engine.core.runs import Started
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
@@ -22,6 +21,7 @@ from portico.learning.core.suggest.calibration import Calibration
 from portico.learning.core.suggest.suggestion import Suggestion
 from portico.learning.suggest.suggest_workflow import SuggestWorkflow
 from portico.testing.gateway import a_tool
+from portico.workflows.runs import RunWorkflowWish
 from tests.gateway.workflows.plan_room import PlanRoom
 
 COPY: JsonObject = {

@@ -8,13 +8,13 @@ import pytest
 
 from portico.engine.core.errors import StoreUnavailable
 from portico.gateway.core.call import Answer
-from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.graph.edge import EdgeKind
 from portico.learning.core.suggest.kept_plan import KeptPlan
+from portico.workflows.core.plan_learning import PlanEnd
 from tests.gateway.suggest.suggest_room import COPY, INTENT, WRITE, NoEmbedder, SuggestRoom
 from tests.gateway.workflows.plan_room import plan
 

@@ -6,7 +6,6 @@ from itertools import product
 
 import pytest
 
-from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.gateway.shelf import Shelf
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
@@ -22,6 +21,7 @@ from portico.learning.core.suggest.threshold import HIGHEST, LOWEST, START
 from portico.learning.suggest.offered_tools import OfferedTools
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import an_approved_server
+from portico.workflows.core.plan_learning import PlanEnd
 from tests.gateway.suggest.suggest_room import ANOTHER, INTENT, READ, WRITE, NoEmbedder, SuggestRoom
 from tests.gateway.workflows.plan_room import ANA, plan
 

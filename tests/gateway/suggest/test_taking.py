@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.plan.faults import BadPlan
-from portico.gateway.core.saved_workflow_errors import OneOfPlanAndName
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
 from portico.kernel.ids import BadId, RunId
@@ -25,6 +23,8 @@ from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import MemoryResults
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.vault import ClosedVault
+from portico.workflows.core.plan import BadPlan
+from portico.workflows.core.saved import OneOfPlanAndName
 from tests.gateway.suggest.suggest_room import COPY, READ, SuggestRoom
 from tests.gateway.workflows.plan_room import ANA
 

@@ -16,13 +16,7 @@ from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Leg, Run, RunStatus, Step, StepState, Taken
 from portico.engine.ports import Journal
 from portico.gateway.core.call import Answer, claim_of
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.report import Mode, StepReport, StepStanding, WorkflowReport
-from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.gateway.core.tool import Tool
-from portico.gateway.workflows.latest_answer import LatestAnswer
-from portico.gateway.workflows.start_workflow import WorkflowWish
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Resolution, Via
 from portico.guard.core.errors import ApprovalOver
@@ -32,6 +26,11 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.learning.core.prefetch.terms import AheadTerms
 from portico.testing.workflows import memory_workflows
+from portico.workflows.core.plan import Plan
+from portico.workflows.core.plan_documents import read_plan
+from portico.workflows.core.plan_learning import PlanEnd
+from portico.workflows.core.plan_report import Mode, StepReport, StepStanding, WorkflowReport
+from portico.workflows.runs import LatestAnswer, WorkflowWish
 from tests.engine.journals import Through
 from tests.gateway import asking_room
 from tests.gateway.asking_room import GuardedRoom

@@ -17,9 +17,6 @@ from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.call import CallClaim, CallId, KeptResult, ResultId
 from portico.gateway.core.errors import ResultNotFound, UpstreamDown, UpstreamTimedOut
-from portico.gateway.core.plan.report import StepStanding, WorkflowStatus
-from portico.gateway.workflows.outputs import SealedOutputs
-from portico.gateway.workflows.progress_line import ProgressLine
 from portico.guard.core.approvals import AnswerKind, Resolution
 from portico.guard.core.errors import KeyEnded, Refused
 from portico.guard.core.vault import VaultClosed
@@ -29,6 +26,9 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.calls import MemoryCallHistory
 from portico.testing.gateway import MemoryResults
+from portico.workflows.core.plan_report import StepStanding, WorkflowStatus
+from portico.workflows.run_context import SealedOutputs
+from portico.workflows.step_calls import ProgressLine
 from tests.engine.journals import Through
 from tests.gateway.open_room import DELETE, READ, WRITE
 from tests.gateway.workflows.plan_room import ANA, DiesBefore, PlanRoom, plan, states, step, step_of
@@ -386,7 +386,7 @@ async def test_items_are_put_together_when_their_turn_comes(room: PlanRoom) -> N
 async def test_a_step_that_would_take_too_much_to_put_together_fails(
     room: PlanRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portico.gateway.core.plan.effort.MOST_OF_STEP", 500_000)
+    monkeypatch.setattr("portico.workflows.core.plan.MOST_OF_STEP", 500_000)
     dear = "inputs.big[?a > `-1`] | [?a > `-1`] | length(@)"
     each = step(
         "each",

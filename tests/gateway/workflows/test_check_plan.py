@@ -5,8 +5,6 @@ from dataclasses import replace
 import pytest
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.plan.faults import BadPlan, PlanFault
-from portico.gateway.workflows.check_plan import CheckPlan
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
 from portico.kernel.effect import Effect
@@ -14,6 +12,8 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_tool
 from portico.testing.guard import a_person
+from portico.workflows.core.plan import BadPlan, PlanFault
+from portico.workflows.plan_checks import CheckPlan
 from tests.gateway.open_room import ANA, READ, OpenRoom
 
 pytestmark = pytest.mark.anyio

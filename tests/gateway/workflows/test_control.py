@@ -12,10 +12,6 @@ from portico.engine.core.runs import Run
 from portico.engine.runs import CancelRun, ForkRun, ResumeRun
 from portico.gateway.core.call import Answer, Call, CallClaim
 from portico.gateway.core.errors import UpstreamTimedOut
-from portico.gateway.core.plan.faults import BadPlan
-from portico.gateway.core.plan.report import StepStanding, WorkflowStatus
-from portico.gateway.workflows.errors import Unsettled
-from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Outcome, Resolution, Status, Via
 from portico.guard.core.authentication import principal_of
@@ -25,6 +21,10 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import MemoryKeyRing, MemoryKeys
+from portico.workflows.core.errors import Unsettled
+from portico.workflows.core.plan import BadPlan
+from portico.workflows.core.plan_report import StepStanding, WorkflowStatus
+from portico.workflows.execution import WORKFLOW
 from tests.gateway.open_room import DELETE, READ, WRITE
 from tests.gateway.workflows.plan_room import (
     ANA,

@@ -11,15 +11,15 @@ from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Failure, RunStatus, Step, Taken
 from portico.gateway.call_tool import CallTool
 from portico.gateway.core.call import Answer, Call, CallClaim, KeptResult, ResultId
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.plan.report import StepStanding, WorkflowStatus
-from portico.gateway.workflows.outputs import SealedOutputs
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.testing.calls import MemoryCallHistory
 from portico.testing.gateway import MemoryResults
 from portico.testing.upstreams import text
+from portico.workflows.core.plan import Plan
+from portico.workflows.core.plan_report import StepStanding, WorkflowStatus
+from portico.workflows.run_context import SealedOutputs
 from tests.engine.journals import Through
 from tests.gateway.open_room import DELETE, WRITE
 from tests.gateway.workflows.plan_room import ANA, Died, PlanRoom, plan, step, step_of

@@ -8,9 +8,7 @@ import pytest
 
 from portico.engine.core.errors import RunNotFound, StepNotFound
 from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
-from portico.gateway.core.plan.report import Items, StepStanding, WorkflowReport, WorkflowStatus
 from portico.gateway.core.tool import Tool
-from portico.gateway.workflows.errors import NotInline, NotUncertain
 from portico.guard.core.approvals import AnswerKind, Resolution, Status
 from portico.guard.core.errors import NotPermitted, PersonNeeded
 from portico.interfaces.http.approvals import approval_out
@@ -20,6 +18,8 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.testing.guard import MemoryKeys
 from portico.testing.upstreams import text
+from portico.workflows.core.errors import NotInline, NotUncertain
+from portico.workflows.core.plan_report import Items, StepStanding, WorkflowReport, WorkflowStatus
 from tests.gateway.open_room import DELETE, READ, WRITE
 from tests.gateway.workflows.plan_room import ANA, BEN, PlanRoom, plan, states, step, step_of
 
@@ -103,7 +103,7 @@ async def test_items_that_a_stopped_plan_left_are_done_when_resumed(room: PlanRo
 async def test_a_read_is_tried_again_as_often_as_it_may(
     room: PlanRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portico.gateway.workflows.make_call._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("portico.workflows.step_calls._FIRST_PAUSE", 0.0)
     fine: Any = room.upstreams.replies[READ.ref]
     room.upstreams.replies[READ.ref] = [text("busy", failed=True), text("busy", failed=True), fine]
 

@@ -13,14 +13,14 @@ from portico.engine.core.errors import KeyReused, RunNotFound
 from portico.engine.core.runs import Run
 from portico.gateway.core.call import ForRun, claim_of
 from portico.gateway.core.errors import UpstreamTimedOut
-from portico.gateway.core.plan.report import Mode
-from portico.gateway.workflows.run_plan import RunPlan
-from portico.gateway.workflows.start_workflow import WorkflowWish
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.workflows.core.plan_report import Mode
+from portico.workflows.execution import RunPlan
+from portico.workflows.runs import WorkflowWish
 from tests.gateway.open_room import READ, WRITE
 from tests.gateway.workflows.plan_room import ANA, PlanRoom, plan, step
 

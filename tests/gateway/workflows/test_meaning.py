@@ -4,15 +4,15 @@ what the plan means."""
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.report import WorkflowStatus
-from portico.gateway.core.plan.resolving import MissingValue
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
 from portico.testing.gateway import a_tool, an_approved_server
 from portico.testing.upstreams import seen
+from portico.workflows.core.plan import Plan
+from portico.workflows.core.plan_documents import read_plan
+from portico.workflows.core.plan_report import WorkflowStatus
+from portico.workflows.core.plan_values import MissingValue
 from tests.gateway.core.plan import naive
 from tests.gateway.core.plan.naive import EXPRESSIONS, interpret
 from tests.gateway.core.plan.plans import INPUTS, plan_documents, steady, without_stops

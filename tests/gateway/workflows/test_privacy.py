@@ -11,12 +11,12 @@ from portico.engine.core.errors import RunNotFound
 from portico.gateway.approved_call import APPROVED_CALL
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamRefused
-from portico.gateway.core.plan.report import Mode, WorkflowReport
-from portico.gateway.core.workflow_words import words
-from portico.gateway.workflows.look_at_own import LookAtOwn
 from portico.guard.core.approvals import AnswerKind
 from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.json import JsonObject
+from portico.workflows.core.plan_report import Mode, WorkflowReport
+from portico.workflows.core.texts import words
+from portico.workflows.run_queries import LookAtOwn
 from tests.gateway.open_room import DELETE, READ
 from tests.gateway.workflows.plan_room import ANA, BEN, PlanRoom, plan, step, step_of
 

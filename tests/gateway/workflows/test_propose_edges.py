@@ -14,11 +14,8 @@ from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.pin import set_pin
-from portico.gateway.core.plan.faults import BadPlan
-from portico.gateway.core.plan.plan import Reference
 from portico.gateway.core.tool import Tool
 from portico.gateway.shelf import Shelf
-from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
@@ -31,6 +28,8 @@ from portico.testing.gateway_doors import ANYTHING
 from portico.testing.guard import a_person
 from portico.testing.guard_policy import MemoryRules
 from portico.testing.upstreams import seen
+from portico.workflows.core.plan import BadPlan, Reference
+from portico.workflows.runs import RunWorkflowWish
 from tests.gateway.open_room import ANA, SECRETARY, OpenRoom
 
 

@@ -10,19 +10,8 @@ import pytest
 
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import ToolNotFound, UpstreamDown
-from portico.gateway.core.plan.faults import BadPlan
-from portico.gateway.core.plan.report import StepStanding, WorkflowStatus
-from portico.gateway.core.saved_workflow import Admission
-from portico.gateway.core.saved_workflow_errors import (
-    OneOfPlanAndName,
-    WorkflowAsksFirst,
-    WorkflowNotFound,
-    WorkflowOutgrown,
-)
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Phase, Target
-from portico.gateway.core.workflow_words import WORKFLOW_META
-from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Resolution, Via
 from portico.guard.core.errors import ApprovalPending, NotPermitted, Refused
@@ -33,6 +22,17 @@ from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_tool
+from portico.workflows.core.plan import BadPlan
+from portico.workflows.core.plan_report import StepStanding, WorkflowStatus
+from portico.workflows.core.saved import (
+    Admission,
+    OneOfPlanAndName,
+    WorkflowAsksFirst,
+    WorkflowNotFound,
+    WorkflowOutgrown,
+)
+from portico.workflows.core.texts import WORKFLOW_META
+from portico.workflows.runs import RunWorkflowWish
 from tests.gateway.open_room import DELETE, READ, WRITE
 from tests.gateway.workflows.plan_room import ANA, PlanRoom, plan, step
 

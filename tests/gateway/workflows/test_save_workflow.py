@@ -13,14 +13,6 @@ from portico.gateway.core.errors import (
     ToolNotFound,
     ToolRefused,
 )
-from portico.gateway.core.plan.faults import BadPlan
-from portico.gateway.core.saved_workflow_errors import (
-    BadWorkflowName,
-    WorkflowCycle,
-    WorkflowNestedTooDeep,
-    WorkflowNotFound,
-    WorkflowSecret,
-)
 from portico.gateway.core.server import OURS, WORKFLOWS, Server
 from portico.gateway.core.tool import Standing, ToolRef
 from portico.guard.core.authentication import as_principal
@@ -33,6 +25,14 @@ from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.audit import MemoryAudit
 from portico.testing.gateway import an_approved_server
 from portico.testing.guard import a_person, an_identity
+from portico.workflows.core.plan import BadPlan
+from portico.workflows.core.saved import (
+    BadWorkflowName,
+    WorkflowCycle,
+    WorkflowNestedTooDeep,
+    WorkflowNotFound,
+    WorkflowSecret,
+)
 from tests.gateway.open_room import ANA, SECRETARY, VIEWER, OpenRoom
 
 CONFIDENTIAL = Label(Level.CONFIDENTIAL)

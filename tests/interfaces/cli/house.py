@@ -12,7 +12,6 @@ from portico.engine.store import Diagnose, MigrateStore
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.plan.expressions import Expressions
 from portico.guard.vault import Rotated
 from portico.interfaces.cli.house import (
     EncoderOrder,
@@ -26,6 +25,7 @@ from portico.interfaces.cli.house import (
 from portico.interfaces.cli.uninstalling import Uninstalling
 from portico.kernel.json import JsonObject
 from portico.testing.engine import MemorySchema, MemoryStore
+from portico.workflows.core.plan import Expressions
 from tests.adapters.client_configs.prepared import prepared
 from tests.interfaces.cli.keeping import ScriptedKeeping
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.plan.schema import plan_schema
-from portico.gateway.core.plan.texts import PlanFormat
 from portico.interfaces.cli.exits import Exit
 from portico.interfaces.cli.plan_edit import with_references
+from portico.workflows.core.plan_documents import plan_schema
+from portico.workflows.core.plan_files import PlanFormat
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 from tests.interfaces.cli.workflow_answers import CHECKED
 

@@ -5,19 +5,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from portico.engine.core.runs import Place, Run, RunStatus, Step, StepState
-from portico.gateway.core.plan.report import (
-    Mode,
-    StepReport,
-    StepStanding,
-    WorkflowReport,
-    WorkflowStatus,
-)
 from portico.interfaces.console.screens.run.seen import Seen
 from portico.interfaces.console.screens.run.tasks import Span, State, Task
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.kernel import SeededEntropy
+from portico.workflows.core.plan_report import (
+    Mode,
+    StepReport,
+    StepStanding,
+    WorkflowReport,
+    WorkflowStatus,
+)
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ENTROPY = SeededEntropy("views")

@@ -6,10 +6,6 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.runs import Failure, RunStatus
-from portico.gateway.core.plan.report import (
-    Items,
-    StepStanding,
-)
 from portico.interfaces.console.screens.run.figures import figures_of, serial_time
 from portico.interfaces.console.screens.run.lineage import Look, lined, steps_in
 from portico.interfaces.console.screens.run.of_journal import tasks_of_journal
@@ -32,6 +28,7 @@ from portico.interfaces.console.screens.run.step_view import (
 from portico.interfaces.console.screens.run.tasks import Sort, Span, State, Task
 from portico.interfaces.console.screens.run.units import Unit
 from portico.kernel.json import JsonObject
+from portico.workflows.core.plan_report import Items, StepStanding
 from tests.interfaces.console.run_words import (
     a_principal,
     a_run,

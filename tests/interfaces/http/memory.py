@@ -29,7 +29,6 @@ from portico.app.assemble_workflows import WorkflowDoors
 from portico.app.models import model_use_cases
 from portico.bridge.core.declassification import found
 from portico.engine.runs import Kind
-from portico.gateway.workflows.engines import EngineSide
 from portico.guard.authentication import AsTheyAre
 from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
 from portico.interfaces.http.agent_use_cases import AgentUseCases
@@ -74,6 +73,7 @@ from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
 from portico.testing.guard_policy import MemoryRules
 from portico.testing.trace_reports import MemoryTraceReports
 from portico.testing.world import MemoryWorld
+from portico.workflows.execution import EngineSide
 
 SMALL = a_model(ModelRef("ollama", "llama3.2:3b"))
 LARGE = a_model(

@@ -18,14 +18,9 @@ from mcp.client.streamable_http import streamable_http_client
 from portico.gateway.core.call import Answer, CallId
 from portico.gateway.core.errors import OfferNotFound, ServerNotFound, ToolNotFound
 from portico.gateway.core.offers import Offers, whose_uri
-from portico.gateway.core.plan.report import WorkflowReport
-from portico.gateway.core.program.program import ProgramWish
-from portico.gateway.core.program.report import ProgramReport
 from portico.gateway.core.surface import HotTool, fixed_tools
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Line
-from portico.gateway.workflows.errors import NotAWorkflow
-from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import NotAuthenticated
 from portico.interfaces.http.host_guard import HostGuard, allowed
@@ -41,6 +36,10 @@ from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.learning.core.suggest.suggestion import Suggestion
 from portico.testing.events import MemoryBus
+from portico.workflows.core.errors import NotAWorkflow
+from portico.workflows.core.plan_report import WorkflowReport
+from portico.workflows.core.programs import ProgramReport, ProgramWish
+from portico.workflows.runs import RunWorkflowWish
 
 HOME = SpaceId(UUID(int=1))
 RUN = RunId(UUID(int=5))

@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 from mcp_types import TextContent
 
-from portico.gateway.core.plan.faults import BadPlan, PlanFault
-from portico.gateway.core.plan.report import (
+from portico.interfaces.mcp.answers import ERROR_META
+from portico.interfaces.mcp.workflows import SUGGESTION_META
+from portico.learning.core.suggest.threshold import Outcome
+from portico.testing.kernel import BEGINNING
+from portico.workflows.core.plan import BadPlan, PlanFault
+from portico.workflows.core.plan_learning import SuggestionId
+from portico.workflows.core.plan_report import (
     Mode,
     StepReport,
     StepStanding,
@@ -17,15 +22,9 @@ from portico.gateway.core.plan.report import (
     WorkflowReport,
     WorkflowStatus,
 )
-from portico.gateway.core.plan.suggested_plan import SuggestionId
-from portico.gateway.core.program.program import ProgramWish
-from portico.gateway.core.program.report import ProgramReport
-from portico.gateway.core.workflow_words import WORKFLOW_META
-from portico.gateway.workflows.run_workflow import RunWorkflowWish
-from portico.interfaces.mcp.answers import ERROR_META
-from portico.interfaces.mcp.workflows import SUGGESTION_META
-from portico.learning.core.suggest.threshold import Outcome
-from portico.testing.kernel import BEGINNING
+from portico.workflows.core.programs import ProgramReport, ProgramWish
+from portico.workflows.core.texts import WORKFLOW_META
+from portico.workflows.runs import RunWorkflowWish
 from tests.gateway.core.test_suggestion_words import ID, MADE
 from tests.interfaces.mcp.gateway import ERAS, RUN, Site
 from tests.interfaces.mcp.test_calls import call, text

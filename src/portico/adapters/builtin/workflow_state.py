@@ -7,11 +7,11 @@ from portico.adapters.builtin import given
 from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import AboutTheHouse, Errand, Offered, hints, schema
 from portico.gateway.core.call import Answer
-from portico.gateway.workflows.look_at_own import OwnRun, OwnStep
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
+from portico.workflows.run_queries import OwnRun, OwnStep
 
 _MOST: Final = 100
 _USUAL: Final = 10

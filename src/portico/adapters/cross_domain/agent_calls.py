@@ -10,7 +10,6 @@ from portico.agents.core.traces import AgentRunStatus
 from portico.agents.ports import Talk, Traces
 from portico.engine.core.runs import Discreet, Failure
 from portico.engine.execution import patiently
-from portico.gateway.workflows.through_durable import ThroughDurable
 from portico.guard.approvals import Approvals, WithdrawApproval
 from portico.guard.core.approvals import Approval, Status
 from portico.kernel.durable import Action
@@ -18,6 +17,7 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
+from portico.workflows.run_context import ThroughDurable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

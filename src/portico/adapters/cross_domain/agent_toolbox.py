@@ -29,18 +29,11 @@ from portico.gateway.core.call import Called, KeptResult, ResultId
 from portico.gateway.core.errors import BadArguments, BadToolRef, ResultNotFound, ToolNotFound
 from portico.gateway.core.names import vendor_names
 from portico.gateway.core.plain_text import cut
-from portico.gateway.core.plan.private_words import kept_words
 from portico.gateway.core.server import Inside
 from portico.gateway.core.signature import signature
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.find_tools import FindTools, Found
 from portico.gateway.ports import Line, Results
-from portico.gateway.workflows.acting import Acting
-from portico.gateway.workflows.came import Broken, Came, Gave, LeftOut, WentWrong
-from portico.gateway.workflows.make_call import CallWish
-from portico.gateway.workflows.one_call import OneCall
-from portico.gateway.workflows.outputs import Outputs
-from portico.gateway.workflows.private_steps import PrivateSteps
 from portico.guard.core.access_request import Act, NeedsApproval
 from portico.guard.core.approvals import Waiter
 from portico.guard.core.errors import Refused
@@ -51,6 +44,18 @@ from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
+from portico.workflows.core.plan_report import kept_words
+from portico.workflows.run_context import (
+    Acting,
+    Broken,
+    Came,
+    Gave,
+    LeftOut,
+    Outputs,
+    PrivateSteps,
+    WentWrong,
+)
+from portico.workflows.step_calls import CallWish, OneCall
 
 _LEFT_OUT: Final = "left_out"
 _BETWEEN: Final = "__"

@@ -14,7 +14,6 @@ from portico.agents.runs import ended_of, still_wanted
 from portico.engine.core.errors import RunNotFound
 from portico.engine.execution import patiently
 from portico.engine.ports import RunBook
-from portico.gateway.workflows.through_durable import ThroughDurable
 from portico.guard.authentication import AsTheyAre
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable, Work
@@ -23,6 +22,7 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label, meet
 from portico.kernel.principal import Principal
+from portico.workflows.run_context import ThroughDurable
 
 _FRESH: Final = timedelta(seconds=1)
 """So long it is not looked up again who somebody is."""

@@ -7,14 +7,13 @@ from typing import Final
 from portico.engine.core.errors import AlreadyAnswered, RunNotFound, RunOver
 from portico.engine.ports import Bus, Line, RunBook, Runs
 from portico.engine.runs import control_topic
-from portico.gateway.core.plan.trying_again import leg_of, topic_asked
-from portico.gateway.core.plan.waiting_topics import later_topic
 from portico.guard.approvals import ApprovalNews
 from portico.guard.core.approvals import Approval, Outcome, Waiter
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonObject
 from portico.kernel.label import join
 from portico.kernel.principal import Principal
+from portico.workflows.core.plan_progress import later_topic, leg_of, topic_asked
 
 _WORDS: Final = 100
 """That a run is told of one request: each time that somebody wants it to be tried again."""

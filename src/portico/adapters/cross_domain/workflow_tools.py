@@ -10,17 +10,17 @@ from portico.adapters.builtin.nothing_beside import NothingBeside
 from portico.engine.core.runs import Started
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.plan.report import WorkflowReport
-from portico.gateway.core.saved_workflow import Admission
 from portico.gateway.core.server import Era
 from portico.gateway.core.upstream import Phase, Seen, Target, Vitals
-from portico.gateway.core.workflow_words import as_answer
 from portico.gateway.ports import Line
-from portico.gateway.workflows.run_saved import SavedWish
-from portico.gateway.workflows.save_workflow import IDENTITY
 from portico.kernel.ids import RunId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
+from portico.workflows.core.plan_report import WorkflowReport
+from portico.workflows.core.saved import Admission
+from portico.workflows.core.texts import as_answer
+from portico.workflows.runs import SavedWish
+from portico.workflows.saved import IDENTITY
 
 
 class Waiting(Protocol):

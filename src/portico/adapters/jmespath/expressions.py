@@ -1,7 +1,7 @@
 """The gateway's `Expressions`, by JMESPath, which is loaded once one is met."""
 
-from portico.gateway.core.plan.effort import Effort
 from portico.kernel.json import JsonValue
+from portico.workflows.core.plan import Effort
 
 
 class JmespathExpressions:

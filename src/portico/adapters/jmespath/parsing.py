@@ -10,9 +10,7 @@ from jmespath.exceptions import EmptyExpressionError, JMESPathError, LexerError,
 from jmespath.functions import Functions
 from jmespath.parser import Parser
 
-from portico.gateway.core.plan.expressions import WHOLE, BadExpression
-from portico.gateway.core.plan.faults import did_you_mean
-from portico.gateway.core.plan.fields import LONGEST_EXPRESSION
+from portico.workflows.core.plan import LONGEST_EXPRESSION, WHOLE, BadExpression, did_you_mean
 
 DEEPEST: Final = 64
 """Levels of an expression inside an expression: each takes a few frames of Python's stack."""

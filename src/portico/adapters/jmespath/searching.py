@@ -5,9 +5,8 @@ from jmespath.exceptions import JMESPathError
 from portico.adapters.jmespath.bounded import Bounded
 from portico.adapters.jmespath.meter import TooMuch
 from portico.adapters.jmespath.parsing import parsed
-from portico.gateway.core.plan.effort import Effort
-from portico.gateway.core.plan.expressions import ExpressionFailed, ExpressionTooLarge
 from portico.kernel.json import JsonValue
+from portico.workflows.core.plan import Effort, ExpressionFailed, ExpressionTooLarge
 
 
 def search(expression: str, document: JsonValue, effort: Effort | None = None) -> JsonValue:

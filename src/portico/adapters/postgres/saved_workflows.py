@@ -7,11 +7,10 @@ from typing import Final, LiteralString
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.rows import Row
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.saved_workflow import SavedWorkflow
-from portico.gateway.core.saved_workflow_errors import WorkflowNotFound
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
+from portico.workflows.core.saved import SavedWorkflow, WorkflowNotFound
 
 _COLUMNS: Final[LiteralString] = (
     "name, plan::text AS plan, description, effect, saved_by, saved_by_name, saved_at, changed_at"

@@ -7,7 +7,6 @@ from typing import Final, LiteralString
 from portico.adapters.postgres.rows import Row
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.core.call import ResultId
-from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
@@ -19,6 +18,7 @@ from portico.learning.core.suggest.kept_suggestion import (
 )
 from portico.learning.core.suggest.mode import Mode
 from portico.learning.core.suggest.threshold import Outcome
+from portico.workflows.core.plan_learning import SuggestionId
 
 _COLUMNS: Final[LiteralString] = """suggestion_id, principal_id, level, compartments, mode, raw,
     backing, confidence, past, result_id, made_at, expires_at, run_id, outcome, settled_at"""

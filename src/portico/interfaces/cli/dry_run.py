@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from portico.gateway.core.plan.faults import BadPlan, PlanFault
 from portico.interfaces.cli.terminal import Terminal, shown
 from portico.interfaces.cli.workflow_view.tree import laid_out, ordered
+from portico.workflows.core.plan import BadPlan, PlanFault
 
 Told = Mapping[str, Any]
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.gateway.core.connecting.home import Scope
     from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
     from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
-    from portico.gateway.core.plan.expressions import Expressions
     from portico.gateway.examine_servers import ExamineServers
     from portico.gateway.import_servers import AcceptListed, ImportServers
     from portico.gateway.weigh_context import WeighContext
@@ -22,6 +21,7 @@ if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.interfaces.cli.uninstalling import Uninstalling
     from portico.kernel.json import JsonObject, JsonValue
     from portico.kernel.principal import Principal
+    from portico.workflows.core.plan import Expressions
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,6 @@ from typing import Any, Final, Literal
 
 from cyclopts import App
 
-from portico.gateway.core.plan.faults import BadPlan, PlanFault
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.schema import plan_schema
-from portico.gateway.core.plan.texts import PlanFormat, plan_text
 from portico.interfaces.cli.dry_run import dry_rows, summary
 from portico.interfaces.cli.errors import BadUsage, FileInTheWay
 from portico.interfaces.cli.plan_file import PlanGiven, faults_located, given
@@ -20,6 +15,9 @@ from portico.interfaces.cli.server import NoAnswer, NoKey, NotReached, NotRunnin
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
+from portico.workflows.core.plan import BadPlan, Plan, PlanFault
+from portico.workflows.core.plan_documents import plan_schema, read_plan
+from portico.workflows.core.plan_files import PlanFormat, plan_text
 
 app = App(
     name="plan",

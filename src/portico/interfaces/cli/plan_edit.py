@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from portico.gateway.core.plan.texts import PlanFormat
+from portico.workflows.core.plan_files import PlanFormat
 
 Edges = Sequence[Mapping[str, Any]]
 """As they are proposed."""

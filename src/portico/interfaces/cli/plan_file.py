@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from portico.gateway.core.plan.faults import BadPlan, PlanFault
-from portico.gateway.core.plan.texts import PlanFormat, parse_plan_text, placed
 from portico.interfaces.cli.errors import BadUsage
 from portico.interfaces.cli.named_values import named_values
 from portico.interfaces.cli.standard_input import STANDARD_INPUT
 from portico.kernel.errors import Flaw, PorticoError
+from portico.workflows.core.plan import BadPlan, PlanFault
+from portico.workflows.core.plan_files import PlanFormat, parse_plan_text, placed
 
 _FORMS: Final = "A plan is .json or .toml, a program .py; a saved workflow goes by its name."
 

@@ -5,11 +5,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.texts import PlanFormat, plan_text
 from portico.interfaces.cli.errors import BadUsage, FileInTheWay
 from portico.interfaces.cli.server import Server
 from portico.interfaces.cli.terminal import Terminal
+from portico.workflows.core.plan_documents import read_plan
+from portico.workflows.core.plan_files import PlanFormat, plan_text
 
 _COMMANDS: Final = ("check", "schema", "convert", "propose")
 _FORMS: Final = {f".{form.value}": form for form in PlanFormat}

@@ -16,7 +16,7 @@ from portico.agents.runs import (
     SteerRun,
     StopRun,
 )
-from portico.gateway.workflows.resolve_step import ResolveStep
+from portico.workflows.control import ResolveStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

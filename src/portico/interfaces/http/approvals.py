@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from portico.engine.core.errors import BadCursor
 from portico.engine.core.idempotency import Answer
-from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import (
     Answered,
@@ -31,6 +30,7 @@ from portico.interfaces.http.words import Body, OneLine, Wildcard, wire_object
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, BadId
 from portico.kernel.principal import PrincipalKind
+from portico.workflows.core.plan_progress import step_asked
 
 APPROVAL_ID: Final = "^apr_[0-7][0-9a-hjkmnp-tv-z]{25}$"
 ApprovalIdPath = Annotated[str, Path(pattern=APPROVAL_ID)]

@@ -22,8 +22,6 @@ from portico.gateway.manage_servers import (
     SwitchServer,
 )
 from portico.gateway.set_effects import SetEffects
-from portico.gateway.workflows.check_plan import CheckPlan
-from portico.gateway.workflows.run_workflow import RunWorkflow
 from portico.interfaces.http.ahead_use_cases import AheadUseCases
 from portico.interfaces.http.approval_use_cases import ApprovalUseCases
 from portico.interfaces.http.graph_use_cases import GraphUseCases
@@ -35,6 +33,8 @@ from portico.interfaces.http.secret_use_cases import SecretUseCases
 from portico.interfaces.http.suggest_use_cases import SuggestUseCases
 from portico.interfaces.http.workflow_use_cases import WorkflowUseCases
 from portico.learning.dataflow.propose_edges import ProposeEdges
+from portico.workflows.plan_checks import CheckPlan
+from portico.workflows.runs import RunWorkflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,14 @@
 from fastapi import APIRouter
 from pydantic import BaseModel, JsonValue
 
-from portico.gateway.core.plan.faults import BadPlan
-from portico.gateway.workflows import check_plan as checking
-from portico.gateway.workflows.check_plan import Checked
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.words import Body
 from portico.kernel.effect import Effect
+from portico.workflows import plan_checks as checking
+from portico.workflows.core.plan import BadPlan
+from portico.workflows.plan_checks import Checked
 
 
 class CheckIn(Body, title="CheckIn"):

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from portico.gateway.programs.show_program import ShowProgram
-from portico.gateway.programs.start_program import StartProgram
-from portico.gateway.programs.wait_for_program import WaitForProgram
+from portico.workflows.programs import ShowProgram, StartProgram, WaitForProgram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ from fastapi import APIRouter, Request
 from pydantic import Field, JsonValue
 from starlette.responses import Response
 
-from portico.gateway.core.program.program import LONGEST_CODE, ProgramMode, ProgramWish
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.once import Asked
 from portico.interfaces.http.patience import Patience, applied
@@ -16,6 +15,7 @@ from portico.interfaces.http.words import Body, LabelText
 from portico.interfaces.http.workflow_out import WorkflowOut, told
 from portico.interfaces.http.workflows import ENDED, where
 from portico.kernel.label import Label
+from portico.workflows.core.programs import LONGEST_CODE, ProgramMode, ProgramWish
 
 
 class ProgramIn(Body, title="ProgramIn"):

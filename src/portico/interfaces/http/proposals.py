@@ -5,7 +5,6 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
-from portico.gateway.core.plan.writing import plan_document
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.problems import documented
@@ -13,6 +12,7 @@ from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.words import Body, wire_object
 from portico.learning.core.dataflow.propose import Edge
 from portico.learning.dataflow.propose_edges import Proposed
+from portico.workflows.core.plan_documents import plan_document
 
 AcceptedEdge = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 

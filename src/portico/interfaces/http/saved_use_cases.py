@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from portico.gateway.workflows.look_at_saved import ListSaved, ShowSaved
-from portico.gateway.workflows.save_workflow import RemoveSaved, SaveWorkflow
+from portico.workflows.saved import ListSaved, RemoveSaved, SaveWorkflow, ShowSaved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from portico.engine.core.idempotency import Answer
 from portico.gateway.core.tool import Standing
-from portico.gateway.workflows.look_at_saved import SavedLook
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.once import Asked
@@ -18,6 +17,7 @@ from portico.interfaces.http.paging import Page
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.words import Body, wire_object
 from portico.kernel.effect import Effect
+from portico.workflows.saved import SavedLook
 
 NamePath = Annotated[str, Path(min_length=1, max_length=48, pattern="^[A-Za-z][A-Za-z0-9_-]*$")]
 

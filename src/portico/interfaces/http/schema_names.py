@@ -25,8 +25,6 @@ from portico.engine.core.runs import RunStatus, StepState
 from portico.gateway.core.acceptance import Proposed
 from portico.gateway.core.call import CallOutcome, Verb
 from portico.gateway.core.confinement import Hold
-from portico.gateway.core.plan.report import Mode, StepStanding, WorkflowStatus
-from portico.gateway.core.program.program import ProgramMode
 from portico.gateway.core.server import Era
 from portico.gateway.core.tool import Standing
 from portico.gateway.core.upstream import Phase
@@ -41,6 +39,8 @@ from portico.learning.core.suggest.mode import Mode as SuggestMode
 from portico.learning.core.suggest.threshold import Outcome as SuggestOutcome
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Network
+from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowStatus
+from portico.workflows.core.programs import ProgramMode
 
 _EXPLICIT: Final = "x-portico-name"
 _REF: Final = "#/components/schemas/"

@@ -6,7 +6,6 @@ from fastapi import APIRouter
 from pydantic import BaseModel, JsonValue, StringConstraints
 from starlette.responses import Response
 
-from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.problems import documented
@@ -16,6 +15,7 @@ from portico.interfaces.http.workflow_out import told
 from portico.learning.core.suggest.mode import Mode
 from portico.learning.core.suggest.threshold import Outcome
 from portico.learning.suggest.give_feedback import about
+from portico.workflows.core.plan_learning import LONGEST_INTENT
 
 Intent = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_INTENT)]
 

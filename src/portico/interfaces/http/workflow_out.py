@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import BaseModel, JsonValue
 from starlette.responses import Response
 
-from portico.gateway.core.plan.report import Mode, StepStanding, WorkflowStatus
 from portico.kernel.json import JsonObject
+from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowStatus
 
 
 class WorkflowFailure(BaseModel, title="WorkflowFailure"):

@@ -3,13 +3,9 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from portico.gateway.workflows.control_workflow import CancelWorkflow, ResumeWorkflow
-from portico.gateway.workflows.fork_workflow import ForkWorkflow
-from portico.gateway.workflows.list_workflows import ListWorkflows
-from portico.gateway.workflows.resolve_step import ResolveStep
-from portico.gateway.workflows.show_workflow import ShowWorkflow
-from portico.gateway.workflows.start_workflow import StartWorkflow
-from portico.gateway.workflows.wait_for_workflow import WaitForWorkflow
+from portico.workflows.control import CancelWorkflow, ForkWorkflow, ResolveStep, ResumeWorkflow
+from portico.workflows.run_queries import ListWorkflows, ShowWorkflow
+from portico.workflows.runs import StartWorkflow, WaitForWorkflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,6 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.responses import Response
 
 from portico.engine.core.runs import RunStatus, Started
-from portico.gateway.core.plan.report import Mode
-from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT, SuggestionId
-from portico.gateway.workflows.errors import NotAWorkflow
-from portico.gateway.workflows.list_workflows import WorkflowLine
-from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.guard.core.approvals import Resolution
 from portico.interfaces.http import run_positions
 from portico.interfaces.http.authentication import Caller
@@ -28,6 +23,11 @@ from portico.interfaces.http.workflow_out import WorkflowOut, told
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
+from portico.workflows.core.errors import NotAWorkflow
+from portico.workflows.core.plan_learning import LONGEST_INTENT, SuggestionId
+from portico.workflows.core.plan_report import Mode
+from portico.workflows.run_queries import WorkflowLine
+from portico.workflows.runs import RunWorkflowWish
 
 _Step = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 Plan = dict[str, JsonValue]

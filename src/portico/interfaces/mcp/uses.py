@@ -18,14 +18,12 @@ if TYPE_CHECKING:  # their index and their numbers load late
     from portico.gateway.keep_result import ReadResult
     from portico.gateway.list_server_tools import ListServerTools
     from portico.gateway.pass_through import Complete, GetPrompt, ListOffers, ReadResource
-    from portico.gateway.programs.start_program import StartProgram
-    from portico.gateway.programs.wait_for_program import WaitForProgram
     from portico.gateway.read_approved import ReadApproved
     from portico.gateway.show_surface import ShowSurface
-    from portico.gateway.workflows.run_workflow import RunWorkflow
-    from portico.gateway.workflows.wait_for_workflow import WaitForWorkflow
     from portico.learning.suggest.give_feedback import GiveFeedback
     from portico.learning.suggest.suggest_workflow import SuggestWorkflow
+    from portico.workflows.programs import StartProgram, WaitForProgram
+    from portico.workflows.runs import RunWorkflow, WaitForWorkflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

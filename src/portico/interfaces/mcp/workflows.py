@@ -6,16 +6,8 @@ from datetime import timedelta
 from typing import Final
 
 from portico.gateway.core.errors import BadArguments
-from portico.gateway.core.plan.faults import BadPlan
-from portico.gateway.core.plan.report import Mode, WorkflowReport, WorkflowStatus
-from portico.gateway.core.plan.suggested_plan import SuggestionId
-from portico.gateway.core.program.program import ProgramWish
-from portico.gateway.core.program.report import ProgramReport, ProgramStatus
 from portico.gateway.core.surface import FEEDBACK, RUN_PROGRAM, RUN_WORKFLOW
-from portico.gateway.core.workflow_words import WORKFLOW_META, facts, words
 from portico.gateway.ports import Line
-from portico.gateway.workflows.errors import NotAWorkflow
-from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.interfaces.mcp.answers import Result, refusal, text_result
 from portico.interfaces.mcp.given import number, object_or_none, text, text_or_none, texts
 from portico.interfaces.mcp.knock import Knock
@@ -27,6 +19,13 @@ from portico.learning.core.suggest.suggestion import Suggestion
 from portico.learning.core.suggest.threshold import SAYABLE, Outcome
 from portico.learning.core.suggestion_words import words as suggestion_words
 from portico.learning.suggest.give_feedback import about
+from portico.workflows.core.errors import NotAWorkflow
+from portico.workflows.core.plan import BadPlan
+from portico.workflows.core.plan_learning import SuggestionId
+from portico.workflows.core.plan_report import Mode, WorkflowReport, WorkflowStatus
+from portico.workflows.core.programs import ProgramReport, ProgramStatus, ProgramWish
+from portico.workflows.core.texts import WORKFLOW_META, facts, words
+from portico.workflows.runs import RunWorkflowWish
 
 SUGGESTION_META: Final = "portico/suggestion"
 _LONGEST: Final = 50

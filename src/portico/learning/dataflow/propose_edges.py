@@ -6,13 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.accept_edges import with_edges
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.core.plan.faults import BadPlan, PlanFault
-from portico.gateway.core.plan.graph import graph_of
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.known_shapes import KnownShapes
 from portico.gateway.ports import Embedder
 from portico.gateway.shelf import Shelf
@@ -31,6 +25,8 @@ from portico.learning.core.dataflow.step_shapes import KnownTool, step_shapes
 from portico.learning.dataflow.find_producers import FindProducers
 from portico.learning.known_flows import MOST_FLOWS, known_flows
 from portico.learning.ports import SeenFlows
+from portico.workflows.core.plan import BadPlan, Expressions, Plan, PlanFault, graph_of
+from portico.workflows.core.plan_documents import read_plan, with_edges
 
 ALL_SURE: Final = "all-sure"
 """Among what is accepted: every edge that is sure."""

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.kernel.ids import RunId
@@ -11,6 +10,7 @@ from portico.learning.core.suggest.kept_suggestion import KeptSuggestion
 from portico.learning.core.suggest.threshold import Outcome
 from portico.learning.suggest.settle import Settle
 from portico.learning.suggest_ports import Suggestions
+from portico.workflows.core.plan_learning import SuggestionId
 
 About = RunId | SuggestionId
 

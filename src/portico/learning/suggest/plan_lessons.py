@@ -19,9 +19,6 @@ import numpy as np
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT
-from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.kept_written import keep_written
 from portico.gateway.ports import Embedder
@@ -39,6 +36,8 @@ from portico.learning.core.suggest.stored_steps import stored, with_inputs
 from portico.learning.graph.graphs import Graphs
 from portico.learning.ports import Learns
 from portico.learning.suggest_ports import PastPlanBook
+from portico.workflows.core.plan import Expressions
+from portico.workflows.core.plan_learning import LONGEST_INTENT, PlanEnd
 
 _log: Final = logging.getLogger("portico.gateway.suggest.plan_lessons")
 

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.shelf import Shelf
 from portico.kernel.principal import Principal
 from portico.learning.core.suggest.first_reads import FirstReads, KnownRead
 from portico.learning.core.suggest.suggested import Suggested
 from portico.learning.suggest.these import These
+from portico.workflows.core.plan import Expressions, Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

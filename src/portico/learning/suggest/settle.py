@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.guard.ports import Together
 from portico.kernel.clock import Clock
 from portico.kernel.ids import RunId
@@ -10,6 +9,7 @@ from portico.kernel.principal import Principal
 from portico.learning.core.suggest.kept_suggestion import KeptSuggestion
 from portico.learning.core.suggest.threshold import Outcome
 from portico.learning.suggest_ports import PastPlanBook, Suggestions
+from portico.workflows.core.plan_learning import SuggestionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

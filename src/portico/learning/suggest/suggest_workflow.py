@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from portico.gateway.core.call import KeptResult, ResultId
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT, SuggestionId
-from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.ports import Results
 from portico.gateway.shelf import LiveTool
 from portico.guard.core.principals import Scope
@@ -34,6 +31,9 @@ from portico.learning.core.suggest.threshold import LATEST, LOWEST, Outcome, thr
 from portico.learning.suggest.gather_evidence import Evidence, GatherEvidence
 from portico.learning.suggest.read_first import ReadFirst
 from portico.learning.suggest_ports import Suggestions
+from portico.workflows.core.plan import Plan
+from portico.workflows.core.plan_documents import plan_document
+from portico.workflows.core.plan_learning import LONGEST_INTENT, SuggestionId
 
 _LOOKED_AT: Final = 2 * LATEST
 """Suggestions of a caller that are looked through for what became of them."""

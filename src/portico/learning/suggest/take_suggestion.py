@@ -7,11 +7,6 @@ from typing import Final
 
 from portico.gateway.core.call import KeptResult
 from portico.gateway.core.errors import ResultNotFound
-from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.suggested_plan import AcceptedSuggestion, SuggestionId
-from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.ports import Results
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
@@ -22,6 +17,9 @@ from portico.learning.core.suggest.kept_suggestion import KeptSuggestion, Sugges
 from portico.learning.core.suggest.threshold import Outcome
 from portico.learning.suggest.settle import Settle
 from portico.learning.suggest_ports import Suggestions
+from portico.workflows.core.plan import Expressions, Plan
+from portico.workflows.core.plan_documents import plan_document, read_plan
+from portico.workflows.core.plan_learning import AcceptedSuggestion, SuggestionId
 
 _OPEN: Final = 3
 """Of the latest suggestions, that a plan may be made of."""

@@ -7,7 +7,6 @@ import pytest
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.server import ServerId
 from portico.gateway.core.tool import ToolRef
 from portico.learning.core.graph import task_bound
@@ -16,6 +15,7 @@ from portico.learning.core.graph.plan_edges import plan_edges
 from portico.learning.core.graph.task_bound import TaskBound
 from portico.testing.gateway import a_server
 from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.workflows.core.plan_documents import read_plan
 
 EXPRESSIONS = JmespathExpressions()
 FILES = ServerId.mint(BEGINNING, SeededEntropy("files"))

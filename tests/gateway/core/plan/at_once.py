@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.core.plan.graph import Graph
-from portico.gateway.core.plan.plan import Given, Plan, Step
-from portico.gateway.core.plan.resolving import (
+from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan import Expressions, Given, Graph, Plan, Step
+from portico.workflows.core.plan_values import (
     Known,
     Resolving,
     arguments,
@@ -15,7 +14,6 @@ from portico.gateway.core.plan.resolving import (
     last_of,
     output,
 )
-from portico.kernel.json import JsonObject, JsonValue
 
 
 def resolve(given: Given, place: str, known: Known, expressions: Expressions) -> JsonValue:

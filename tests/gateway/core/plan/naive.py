@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.gateway.core.call import Answer
-from portico.gateway.core.plan.output import items_document, step_document
-from portico.gateway.core.plan.plan import OnError, Plan, Step
-from portico.gateway.core.plan.references import RESERVED, references
-from portico.gateway.core.plan.resolving import (
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan import RESERVED, OnError, Plan, Step, references
+from portico.workflows.core.plan_values import (
     MissingValue,
     NotAList,
     TooManyItems,
+    items_document,
+    step_document,
     wanted,
     with_item,
 )
-from portico.gateway.core.tool import ToolRef
-from portico.kernel.json import JsonObject, JsonValue
 from tests.gateway.core.plan.at_once import arguments_of, items_of, resolve
 
 EXPRESSIONS = JmespathExpressions()

@@ -8,10 +8,10 @@ from zlib import crc32
 from hypothesis import strategies as st
 
 from portico.gateway.core.call import Answer
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonObject, JsonValue, canonical
+from portico.workflows.core.plan import Plan
+from portico.workflows.core.plan_documents import read_plan
 from tests.gateway.core.plan.naive import EXPRESSIONS
 
 INPUTS: JsonObject = {"who": "Ada", "count": 3, "list": [1, "two", {"three": 3}]}

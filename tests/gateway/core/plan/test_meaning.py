@@ -6,14 +6,19 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.plan.graph import Graph, graph_of
-from portico.gateway.core.plan.output import items_document, step_document
-from portico.gateway.core.plan.plan import OnError, Plan, Step
-from portico.gateway.core.plan.progress import End, Fell, Gave, LeftOut, Progress, StepState
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.resolving import Known, MissingValue, wanted, with_item
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan import Graph, OnError, Plan, Step, graph_of
+from portico.workflows.core.plan_documents import read_plan
+from portico.workflows.core.plan_progress import End, Fell, Gave, LeftOut, Progress, StepState
+from portico.workflows.core.plan_values import (
+    Known,
+    MissingValue,
+    items_document,
+    step_document,
+    wanted,
+    with_item,
+)
 from tests.gateway.core.plan import naive
 from tests.gateway.core.plan.at_once import arguments_of, items_of, output_of
 from tests.gateway.core.plan.naive import EXPRESSIONS, interpret

@@ -3,17 +3,17 @@
 from portico.engine.core.runs import Failure
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamRefused
-from portico.gateway.core.plan.inner_names import inner_name
-from portico.gateway.core.plan.output import document_value, items_document, step_document
-from portico.gateway.core.plan.private_words import (
+from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan_progress import inner_name
+from portico.workflows.core.plan_report import (
+    Trouble,
     discreet,
     kept_words,
     spoken,
     unspoken,
     words_of,
 )
-from portico.gateway.core.plan.report import Trouble
-from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan_values import document_value, items_document, step_document
 
 
 def text(said: str) -> JsonObject:

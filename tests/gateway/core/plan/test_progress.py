@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.plan.graph import Graph, Need, critical_path, graph_of
-from portico.gateway.core.plan.progress import (
+from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan import Graph, Need, critical_path, graph_of
+from portico.workflows.core.plan_documents import read_plan
+from portico.workflows.core.plan_progress import (
     End,
     Fell,
     Gave,
@@ -17,8 +19,6 @@ from portico.gateway.core.plan.progress import (
     Progress,
     StepState,
 )
-from portico.gateway.core.plan.reading import read_plan
-from portico.kernel.json import JsonObject, JsonValue
 from tests.gateway.core.plan.naive import EXPRESSIONS
 from tests.gateway.core.plan.plans import plan_documents
 

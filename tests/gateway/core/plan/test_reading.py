@@ -8,14 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.plan.expressions import BadExpression
-from portico.gateway.core.plan.faults import BadPlan, PlanFault
-from portico.gateway.core.plan.plan import ForEach, OnError, Plan, Reference, Template
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.errors import Kind
 from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan import (
+    BadExpression,
+    BadPlan,
+    ForEach,
+    OnError,
+    Plan,
+    PlanFault,
+    Reference,
+    Template,
+)
+from portico.workflows.core.plan_documents import plan_document, read_plan
 from tests.gateway.core.plan.naive import EXPRESSIONS
 from tests.gateway.core.plan.plans import plan_documents
 

@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.json_schema.check import JsonSchemaCheck
-from portico.gateway.core.plan.faults import PlanFault
-from portico.gateway.core.plan.inputs import BadInputs, input_schema, inputs_for
-from portico.gateway.core.plan.literal_arguments import LiteralArguments
-from portico.gateway.core.plan.plan import Reference, Template
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.references import (
+from portico.kernel.errors import Flaw
+from portico.kernel.json import JsonObject
+from portico.workflows.core.plan import (
+    PlanFault,
+    Reference,
+    Template,
     Unreadable,
     read_reference,
     read_template,
     references,
     write_template,
 )
-from portico.kernel.errors import Flaw
-from portico.kernel.json import JsonObject
+from portico.workflows.core.plan_documents import BadInputs, input_schema, inputs_for, read_plan
+from portico.workflows.core.plan_values import LiteralArguments
 from tests.gateway.core.plan.naive import EXPRESSIONS
 
 

@@ -2,14 +2,22 @@
 
 import pytest
 
-from portico.gateway.core.plan.amount import MOST_CALLS, Amount, TooManyCalls, known_calls
-from portico.gateway.core.plan.effort import MOST_OF_RUN, MOST_OF_STEP, Effort, TooMuchEffort
-from portico.gateway.core.plan.expressions import ExpressionFailed, ExpressionTooLarge, holds
-from portico.gateway.core.plan.faults import BadPlan
-from portico.gateway.core.plan.graph import graph_of
-from portico.gateway.core.plan.plan import Step
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.resolving import (
+from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan import (
+    MOST_OF_RUN,
+    MOST_OF_STEP,
+    BadPlan,
+    Effort,
+    ExpressionFailed,
+    ExpressionTooLarge,
+    Step,
+    TooMuchEffort,
+    graph_of,
+    holds,
+)
+from portico.workflows.core.plan_checks import MOST_CALLS, Amount, TooManyCalls, known_calls
+from portico.workflows.core.plan_documents import read_plan
+from portico.workflows.core.plan_values import (
     GivenTooLarge,
     MissingValue,
     NotAList,
@@ -18,7 +26,6 @@ from portico.gateway.core.plan.resolving import (
     wanted,
     with_item,
 )
-from portico.kernel.json import JsonObject, JsonValue
 from tests.gateway.core.plan.at_once import arguments_of, items_of, output_of
 from tests.gateway.core.plan.naive import EXPRESSIONS
 

@@ -6,27 +6,27 @@ from datetime import timedelta
 from typing import Any
 
 from portico.engine.core.runs import Failure, Place, Run, RunStatus, Step, StepState
-from portico.gateway.core.plan.graph import graph_of
-from portico.gateway.core.plan.outline import (
-    OutlinedStep,
-    critical_steps,
-    outline_from,
-    outline_of,
-)
-from portico.gateway.core.plan.report import (
+from portico.kernel.ids import PrincipalId, RunId, SpaceId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import PUBLIC
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.workflows.core.plan import graph_of
+from portico.workflows.core.plan_report import (
     Items,
     Mode,
+    OutlinedStep,
     StepReport,
     StepStanding,
     Trouble,
     WorkflowReport,
     WorkflowStatus,
+    call_of,
+    critical_steps,
+    outline_from,
+    outline_of,
+    owner,
+    standings,
 )
-from portico.gateway.core.plan.standings import call_of, owner, standings
-from portico.kernel.ids import PrincipalId, RunId, SpaceId
-from portico.kernel.json import JsonObject, JsonValue
-from portico.kernel.label import PUBLIC
-from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.gateway.workflows.plan_room import EXPRESSIONS, plan, step
 
 _ENTROPY = SeededEntropy("standings")

@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.plan.faults import BadPlan, PlanFault
-from portico.gateway.core.plan.json_places import json_places
-from portico.gateway.core.plan.plan import Plan
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.schema import plan_schema
-from portico.gateway.core.plan.texts import PlanFormat, placed, plan_text, read_plan_text
-from portico.gateway.core.plan.toml_places import toml_places
-from portico.gateway.core.plan.writing import plan_document
 from portico.kernel.json import JsonObject, JsonValue, pointed
+from portico.workflows.core.plan import BadPlan, Plan, PlanFault
+from portico.workflows.core.plan_documents import plan_document, plan_schema, read_plan
+from portico.workflows.core.plan_files import (
+    PlanFormat,
+    json_places,
+    placed,
+    plan_text,
+    read_plan_text,
+    toml_places,
+)
 from tests.gateway.core.plan.naive import EXPRESSIONS
 from tests.gateway.core.plan.plans import plan_documents
 

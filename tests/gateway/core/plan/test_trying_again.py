@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 from portico.engine.core.runs import Failure, Run, RunStatus, Step, StepState
-from portico.gateway.core.plan.outline import OutlinedStep
-from portico.gateway.core.plan.trying_again import (
+from portico.kernel.json import JsonValue
+from portico.testing.kernel import BEGINNING
+from portico.workflows.core.plan_progress import (
     asked_calls,
     call_waiting,
     failed_calls,
@@ -16,8 +17,7 @@ from portico.gateway.core.plan.trying_again import (
     rows_of,
     unread_requests,
 )
-from portico.kernel.json import JsonValue
-from portico.testing.kernel import BEGINNING
+from portico.workflows.core.plan_report import OutlinedStep
 from tests.gateway.core.plan.test_standings import run as a_run
 
 DONE: JsonValue = {"result": "res_1", "size": 1}

@@ -2,18 +2,20 @@
 
 import pytest
 
-from portico.gateway.core.program.errors import BadProgram
-from portico.gateway.core.program.functions import (
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.json import JsonObject, JsonValue
+from portico.sandbox.core.requests import Pending, Raised
+from portico.workflows.core.programs import (
+    BadProgram,
+    ProgramLimits,
+    ProgramWish,
     Wanted,
+    check,
     function_name,
     functions_in,
     uses_call,
     wanted,
 )
-from portico.gateway.core.program.program import ProgramLimits, ProgramWish, check
-from portico.gateway.core.tool import ToolRef
-from portico.kernel.json import JsonObject, JsonValue
-from portico.sandbox.core.requests import Pending, Raised
 
 READ = ToolRef("fs", "read_file")
 DASHED = ToolRef("my-git", "log.all")

@@ -6,7 +6,11 @@ import pytest
 
 from portico.engine.core.runs import Step, StepState
 from portico.gateway.core.call import ResultId
-from portico.gateway.core.plan.report import (
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.json import JsonValue
+from portico.sandbox.core.requests import CodeEnd, Raised
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.workflows.core.plan_report import (
     Mode,
     StepReport,
     StepStanding,
@@ -14,21 +18,24 @@ from portico.gateway.core.plan.report import (
     WorkflowReport,
     WorkflowStatus,
 )
-from portico.gateway.core.program.functions import Wanted
-from portico.gateway.core.program.left import Left, Source, left_from, source_from
-from portico.gateway.core.program.report import ProgramReport, calls_in, turns_in
-from portico.gateway.core.program.settle import failed, left_out, value_of
-from portico.gateway.core.program.turn import (
+from portico.workflows.core.programs import (
+    Left,
+    ProgramReport,
+    Source,
     Turn,
+    Wanted,
     call_name,
+    calls_in,
+    failed,
     is_turn,
+    left_from,
+    left_out,
+    source_from,
     turn_from,
     turn_name,
+    turns_in,
+    value_of,
 )
-from portico.gateway.core.tool import ToolRef
-from portico.kernel.json import JsonValue
-from portico.sandbox.core.requests import CodeEnd, Raised
-from portico.testing.kernel import BEGINNING, SeededEntropy
 
 HANDLE = ResultId.mint(BEGINNING, SeededEntropy())
 WAITING = Turn(

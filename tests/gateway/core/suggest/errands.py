@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from portico.gateway.core.plan.plan import Reference
 from portico.kernel.effect import Effect
 from portico.learning.core.dataflow.shape import Parameter
 from portico.learning.core.suggest.asked import Asked, Searched
@@ -10,6 +9,7 @@ from portico.learning.core.suggest.intent import Kind
 from portico.learning.core.suggest.offered import Offered
 from portico.learning.core.suggest.past import Near, PastPlan
 from portico.learning.core.suggest.skeleton import FromIntent, PastStep
+from portico.workflows.core.plan import Reference
 
 READ, SEND, LIST, SIGN = "fs.read_file", "mail.send", "fs.list", "mail.sign_in"
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.plan.plan import Given, Reference
 from portico.gateway.core.search.clauses import whole
 from portico.kernel.effect import Effect
 from portico.learning.core.dataflow.shape import Parameter
@@ -15,6 +14,7 @@ from portico.learning.core.suggest.needs import Learnt
 from portico.learning.core.suggest.offered import Offered
 from portico.learning.core.suggest.past import PastPlan
 from portico.learning.core.suggest.skeleton import Constant, FromIntent, Kept, PastStep, Unknown
+from portico.workflows.core.plan import Given, Reference
 from tests.gateway.core.suggest.errands import (
     INTENT,
     LIST,

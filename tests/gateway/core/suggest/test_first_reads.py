@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.server import ServerId
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
@@ -14,6 +13,7 @@ from portico.learning.core.prefetch.predicted import Origin, Source
 from portico.learning.core.prefetch.wanted import Wanted
 from portico.learning.core.suggest.first_reads import FirstReads, KnownRead
 from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.workflows.core.plan_documents import read_plan
 
 EXPRESSIONS = JmespathExpressions()
 FILES = ServerId.mint(BEGINNING, SeededEntropy("files"))

@@ -5,9 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.plan.plan import Reference
-from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.core.search.clauses import whole
 from portico.kernel.json import JsonObject
 from portico.learning.core.dataflow.flows import Flow, Flows
@@ -23,6 +20,8 @@ from portico.learning.core.suggest.intent import (
 from portico.learning.core.suggest.needs import Learnt
 from portico.learning.core.suggest.past import PastPlan
 from portico.learning.core.suggest.skeleton import PastStep, Unknown
+from portico.workflows.core.plan import Reference
+from portico.workflows.core.plan_documents import plan_document, read_plan
 from tests.gateway.core.suggest.errands import LIST, READ, READ_AND_SEND, SEND, SIGN, a_plan
 
 

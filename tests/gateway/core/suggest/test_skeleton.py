@@ -7,8 +7,6 @@ import pytest
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.plan import ForEach, Given, Plan, Reference, Step, Template
-from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.server import ServerId
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
@@ -25,6 +23,8 @@ from portico.learning.core.suggest.skeleton import (
 from portico.learning.core.suggest.skeleton_document import read_skeleton, skeleton_document
 from portico.learning.core.suggest.stored_steps import restored, stored, with_inputs
 from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.workflows.core.plan import ForEach, Given, Plan, Reference, Step, Template
+from portico.workflows.core.plan_documents import read_plan
 
 INTENT = "Read /srv/a.md for Ana, 12 pages of it as draft, and send it to ana@example.com"
 FIND = ToolRef("fs", "find")

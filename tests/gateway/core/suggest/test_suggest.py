@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from portico.gateway.core.plan.plan import Reference
 from portico.kernel.effect import Effect
 from portico.learning.core.suggest.asked import Asked, Searched
 from portico.learning.core.suggest.calibration import SHIPPED, Calibration
@@ -17,6 +16,7 @@ from portico.learning.core.suggest.rationale import nothing_sure
 from portico.learning.core.suggest.skeleton import PastStep
 from portico.learning.core.suggest.suggest import NOTHING, suggest
 from portico.learning.core.suggest.suggested import Alternative, Suggested
+from portico.workflows.core.plan import Reference
 from tests.gateway.core.suggest.errands import (
     INTENT,
     LIST,

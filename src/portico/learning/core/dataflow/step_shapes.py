@@ -5,14 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from portico.gateway.core.learnt import SeenShape
-from portico.gateway.core.plan.graph import Graph
-from portico.gateway.core.plan.plan import Plan, Step
 from portico.gateway.core.shape_text import schema_of
 from portico.gateway.core.tool import Definition, ToolRef
 from portico.gateway.core.vague_schema import vague
 from portico.kernel.json import JsonObject
 from portico.learning.core.dataflow.read_schema import fields_of, parameters_of, type_of
 from portico.learning.core.dataflow.shape import OutputField, Parameter, StepShape
+from portico.workflows.core.plan import Graph, Plan, Step
 
 _FIELDS: Final = 4_000
 """Of all steps of a plan together; each has some all the same."""

@@ -3,11 +3,9 @@
 from collections.abc import Callable, Collection, Iterator
 
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.core.plan.graph import needs_of
-from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.tool import ToolRef
 from portico.learning.core.graph.edge import EdgeKind, ToolEdge
+from portico.workflows.core.plan import Expressions, Plan, needs_of
 
 
 def plan_edges(

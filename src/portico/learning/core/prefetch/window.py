@@ -9,12 +9,12 @@ from typing import Final
 
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.output import step_document
 from portico.kernel.json import JsonObject, JsonValue, NotCanonical, canonical
 from portico.learning.core.prefetch.changes import all_changed
 from portico.learning.core.prefetch.forms import CallForm, form_of
 from portico.learning.core.prefetch.pools import Pool, Value, answered, given
 from portico.learning.core.prefetch.readings import reading
+from portico.workflows.core.plan_values import step_document
 
 IDLE: Final = timedelta(minutes=10)
 LONGEST: Final = timedelta(minutes=30)

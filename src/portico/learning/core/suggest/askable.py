@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from portico.gateway.core.plan.plan import Plan, Reference, Step
-from portico.gateway.core.plan.references import INPUTS
 from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan import INPUTS, Plan, Reference, Step
 
 _KEPT: Final = ("type", "description", "enum")
 """Of a parameter's schema; whatever refers elsewhere has no meaning here."""

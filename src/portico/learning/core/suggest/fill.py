@@ -10,7 +10,6 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import Final
 
-from portico.gateway.core.plan.plan import Given, Reference
 from portico.learning.core.dataflow.shape import Parameter
 from portico.learning.core.suggest.intent import Kind, Span
 from portico.learning.core.suggest.likely import Tools
@@ -18,6 +17,7 @@ from portico.learning.core.suggest.needs import Learnt
 from portico.learning.core.suggest.offered import Offered
 from portico.learning.core.suggest.said import NUMBERS, Said, form_of
 from portico.learning.core.suggest.skeleton import Constant, FromIntent, Kept, PastStep, Unknown
+from portico.workflows.core.plan import Given, Reference
 
 _MOSTLY: Final = 0.5
 """The share of what was seen for a parameter that has to have come from one place."""

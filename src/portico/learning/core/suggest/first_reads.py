@@ -7,16 +7,13 @@ from dataclasses import dataclass, field
 
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.core.plan.output import step_document
-from portico.gateway.core.plan.plan import Plan, Step
-from portico.gateway.core.plan.references import references
-from portico.gateway.core.plan.resolving import arguments, as_arguments
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.learning.core.prefetch.predicted import Origin, Source
 from portico.learning.core.prefetch.wanted import Wanted
+from portico.workflows.core.plan import Expressions, Plan, Step, references
+from portico.workflows.core.plan_values import arguments, as_arguments, step_document
 
 
 @dataclass(frozen=True, slots=True)

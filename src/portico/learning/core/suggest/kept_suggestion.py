@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from portico.gateway.core.call import ResultId
-from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import Label
 from portico.learning.core.suggest.kept_plan import PastPlanId
 from portico.learning.core.suggest.mode import Mode
 from portico.learning.core.suggest.threshold import Outcome
+from portico.workflows.core.plan_learning import SuggestionId
 
 LIFE: Final = timedelta(hours=1)
 

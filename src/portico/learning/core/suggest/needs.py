@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Self
 
-from portico.gateway.core.plan.plan import Reference
 from portico.learning.core.dataflow.flows import NO_FLOWS, Flow, Flows
 from portico.learning.core.dataflow.words import spelled
 from portico.learning.core.suggest.past import PastPlan
+from portico.workflows.core.plan import Reference
 
 _UNSEEN: Final = 1.0
 """Plans that a share is shrunk by: what was seen once is not certain."""

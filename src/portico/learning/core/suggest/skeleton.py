@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
-from portico.gateway.core.plan.plan import Plan, Reference, Step
 from portico.gateway.core.search.clauses import whole
 from portico.gateway.core.shape_keys import names_a_field
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.prefetch.nobodys import nobodys
 from portico.learning.core.suggest.intent import Kind, Span, spans
+from portico.workflows.core.plan import Plan, Reference, Step
 
 _PATH: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d{1,3}\])*")
 """Members and items only: whatever compares something holds somebody's value."""

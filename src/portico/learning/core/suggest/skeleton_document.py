@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from portico.gateway.core.plan.plan import Reference
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.suggest.intent import Kind
 from portico.learning.core.suggest.skeleton import Constant, FromIntent, Kept, PastStep, Unknown
+from portico.workflows.core.plan import Reference
 
 
 def skeleton_document(steps: Sequence[PastStep]) -> JsonValue:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.plan.plan import Plan, Reference, Step
-from portico.gateway.core.plan.references import INPUTS
 from portico.gateway.core.server import ServerId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.suggest.skeleton import Kept, PastStep
 from portico.learning.core.suggest.skeleton_document import read_skeleton, skeleton_document
+from portico.workflows.core.plan import INPUTS, Plan, Reference, Step
 
 
 def stored(steps: Sequence[PastStep], place: Callable[[str], ToolPlace | None]) -> JsonValue:

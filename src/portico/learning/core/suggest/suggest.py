@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from portico.gateway.core.plan.plan import Plan, Reference, Step
 from portico.gateway.core.tool import ToolRef
 from portico.learning.core.suggest.asked import Asked
 from portico.learning.core.suggest.calibration import SHIPPED, Calibration
@@ -16,6 +15,7 @@ from portico.learning.core.suggest.paths import paths
 from portico.learning.core.suggest.rationale import rationale, reasons
 from portico.learning.core.suggest.skeleton import Kept, PastStep, Unknown
 from portico.learning.core.suggest.suggested import Alternative, Suggested, SuggestedStep
+from portico.workflows.core.plan import Plan, Reference, Step
 
 NOTHING: Final = Suggested(plan=None, confidence=0.0, raw=-30.0)
 _ALTERNATIVES: Final = 3

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from portico.gateway.core.plan.plan import Plan
 from portico.kernel.effect import Effect
 from portico.learning.core.suggest.fill import From, MissingArgument, Origin
 from portico.learning.core.suggest.paths import DependencyPath
+from portico.workflows.core.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

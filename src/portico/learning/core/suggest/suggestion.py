@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT, SuggestionId
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.json import JsonObject
 from portico.learning.core.suggest.askable import input_name
 from portico.learning.core.suggest.mode import Mode
 from portico.learning.core.suggest.suggested import Suggested
+from portico.workflows.core.plan_learning import LONGEST_INTENT, SuggestionId
 
 
 class BadIntent(PorticoError):

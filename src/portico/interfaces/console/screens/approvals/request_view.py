@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
-from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.guard.core.access_request import Action
 from portico.guard.core.approvals import AnswerKind, Approval, Status, check_answerer
 from portico.guard.core.policy import TAINT, Danger
@@ -31,6 +30,7 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
+from portico.workflows.core.plan_progress import step_asked
 
 MOST_JSON: Final = 20_000
 """Letters of arguments that can be edited in a page."""

@@ -6,13 +6,13 @@ from datetime import datetime
 
 from portico.agents.core.events import ToolWaits
 from portico.agents.core.traces import WholeTrace
-from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.guard.core.approvals import AnswerKind, Approval
 from portico.guard.core.policy import Danger, Mark
 from portico.interfaces.console.screens.approvals.arguments import Argument, table
 from portico.interfaces.console.screens.approvals.request_view import MOST_JSON, grants_of
 from portico.interfaces.console.screens.approvals.seen import seen, seen_json, sentence
 from portico.kernel.json import JsonObject
+from portico.workflows.core.plan_progress import step_asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

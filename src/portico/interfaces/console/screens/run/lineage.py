@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from portico.gateway.core.plan.plan import Reference, Template
-from portico.gateway.core.plan.references import RESERVED, Unreadable, read_reference, read_template
 from portico.kernel.json import JsonObject, JsonValue
+from portico.workflows.core.plan import (
+    RESERVED,
+    Reference,
+    Template,
+    Unreadable,
+    read_reference,
+    read_template,
+)
 
 _MOST_LINES: Final = 200
 _LONGEST: Final = 600

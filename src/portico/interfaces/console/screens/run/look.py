@@ -11,9 +11,6 @@ from portico.debate.core.debates import DebateId
 from portico.engine.core.errors import RunNotFound
 from portico.engine.core.runs import Run, Step
 from portico.gateway.core.call import ResultId
-from portico.gateway.core.plan.report import WorkflowReport
-from portico.gateway.core.program.report import ProgramReport
-from portico.gateway.workflows.errors import NotAWorkflow
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.run.of_journal import planned, tasks_of_journal
 from portico.interfaces.console.screens.run.of_plan import tasks_of_plan, tasks_of_program
@@ -23,6 +20,9 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
+from portico.workflows.core.errors import NotAWorkflow
+from portico.workflows.core.plan_report import WorkflowReport
+from portico.workflows.core.programs import ProgramReport
 
 PLACE: Final = "runs"
 """What is read here is not held against what its reader does elsewhere."""

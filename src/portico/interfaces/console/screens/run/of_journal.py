@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Final
 
 from portico.engine.core.runs import Run, RunStatus, Step, StepState
-from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.interfaces.console.screens.run.tasks import Sort, Span, State, Task
+from portico.workflows.core.plan_progress import step_asked
 
 _SIGNAL: Final = "signal:"
 _APPROVAL: Final = "signal:~approval:"

@@ -7,11 +7,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from portico.engine.core.runs import Step
-from portico.gateway.core.plan.report import StepReport, StepStanding, WorkflowReport
-from portico.gateway.core.plan.standings import owner
-from portico.gateway.core.program.report import turns_in
-from portico.gateway.core.program.turn import call_name
 from portico.interfaces.console.screens.run.tasks import Sort, Span, State, Task
+from portico.workflows.core.plan_report import StepReport, StepStanding, WorkflowReport, owner
+from portico.workflows.core.programs import call_name, turns_in
 
 _STATES: Final[Mapping[StepStanding, State]] = {
     StepStanding.PENDING: State.QUEUED,

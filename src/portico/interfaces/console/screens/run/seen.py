@@ -7,14 +7,17 @@ from typing import Final
 
 from portico.agents.core.traces import AgentRunStatus, WholeTrace
 from portico.engine.core.runs import Failure, Run, RunStatus
-from portico.gateway.core.plan.outline import OutlinedStep, critical_steps
-from portico.gateway.core.plan.private_words import unspoken
-from portico.gateway.core.plan.report import WorkflowStatus
-from portico.gateway.core.plan.standings import trouble
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.screens.run.tasks import Span, State, Task
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
+from portico.workflows.core.plan_report import (
+    OutlinedStep,
+    WorkflowStatus,
+    critical_steps,
+    trouble,
+    unspoken,
+)
 
 KINDS: Final[Mapping[str, str]] = {
     "workflow": "Workflow",

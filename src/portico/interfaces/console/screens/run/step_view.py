@@ -9,13 +9,13 @@ from typing import Final
 
 from portico.agents.core.traces import ToolUse, TurnTrace
 from portico.engine.core.runs import Step, StepState
-from portico.gateway.core.plan.standings import owner
 from portico.interfaces.console.screens.approvals.request_view import Asked
 from portico.interfaces.console.screens.approvals.standing import Badge
 from portico.interfaces.console.screens.run.lineage import Lines, lined, steps_in
 from portico.interfaces.console.screens.run.tasks import Sort, Task
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.graph.path import Hop
+from portico.workflows.core.plan_report import owner
 
 _CUT: Final = 2_000
 """Characters of what it gave that are shown at once."""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from portico.gateway.core.plan.report import Items
+from portico.workflows.core.plan_report import Items
 
 
 class State(StrEnum):

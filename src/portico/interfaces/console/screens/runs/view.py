@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 
 from portico.agents.core.traces import RunTrace
 from portico.engine.core.runs import Run, RunStatus
-from portico.gateway.core.plan.outline import outline_from
 from portico.interfaces.console.screens.run.of_journal import planned
 from portico.interfaces.console.screens.run.seen import KINDS, Seen, of_run, powers_of, status_badge
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
+from portico.workflows.core.plan_report import outline_from
 
 
 class Show(StrEnum):

@@ -1,1 +1,0 @@
-"""Programs that call tools, carried out as runs: begun, taken up again, looked at."""

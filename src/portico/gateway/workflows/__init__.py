@@ -1,1 +1,0 @@
-"""Plans of many calls: started, followed, mended, saved under a name."""
