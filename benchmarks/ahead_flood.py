@@ -12,9 +12,9 @@ from random import Random
 from time import process_time
 from typing import Final
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
 from portico.learning.core.prefetch.course import Course

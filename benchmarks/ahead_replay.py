@@ -9,8 +9,8 @@ from typing import Final
 from benchmarks.ahead_foretold import Foretold, Replayed, Words
 from benchmarks.ahead_sessions import Made, Session
 from benchmarks.ahead_truth import LetIn
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.label import PUBLIC
 from portico.learning.core.prefetch.course import Course
 from portico.learning.core.prefetch.layer import Layer

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.ahead_sessions import Recording
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.pin import definition_pin
-from portico.gateway.core.proposal import propose
-from portico.gateway.core.reading import read_tool
-from portico.gateway.core.server import ServerId
-from portico.gateway.core.tool import Definition, ToolRef
+from portico.gateway.core.catalog_snapshot import Definition, ToolRef
+from portico.gateway.core.discovery import read_tool
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.pins import definition_pin
+from portico.gateway.core.server_approval import propose
+from portico.gateway.core.servers import ServerId
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 

@@ -21,7 +21,7 @@ from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
 from portico.app.ground import Ground
 from portico.app.use_cases import use_cases
-from portico.gateway.catalogue import Catalogues
+from portico.gateway.catalog import Catalogues
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

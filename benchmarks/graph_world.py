@@ -12,10 +12,10 @@ from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.gateway.core.learnt import Passed, ToolPlace
-from portico.gateway.core.server import Server, ServerId, Stdio
-from portico.gateway.core.tool import Definition, ToolRef
-from portico.gateway.shelf import LiveTool, Shelf
+from portico.gateway.catalog_snapshot import LiveTool, Shelf
+from portico.gateway.core.catalog_snapshot import Definition, ToolRef
+from portico.gateway.core.inferred_schema import Passed, ToolPlace
+from portico.gateway.core.servers import Server, ServerId, Stdio
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal

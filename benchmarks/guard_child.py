@@ -17,8 +17,8 @@ from benchmarks.guard_house import GuardHouse, guard_house
 from portico.adapters.system.clock import SystemClock
 from portico.app.ground import Ground
 from portico.app.policy import open_policy
-from portico.gateway.call_tool import CallTool
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.calls import CallTool
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.access_request import Act, Action, Aim, Allowed
 from portico.guard.core.approvals import Ticket
 from portico.guard.core.audit import AuditEntry

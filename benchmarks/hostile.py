@@ -22,8 +22,8 @@ from benchmarks.hostile_samples import (
     real_tools,
 )
 from portico.bench.report import Report, skipped
-from portico.gateway.core.hidden_text import text_flaw
-from portico.gateway.core.reading import read_tools
+from portico.gateway.core.discovery import read_tools
+from portico.gateway.core.untrusted_text import text_flaw
 from portico.guard.core.access_request import Act, Action, Aim, NeedsApproval, TaskContext
 from portico.guard.core.policy import decide
 from portico.guard.core.principals import Role, scopes_of

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portico.bench.search import Embeds
-from portico.gateway.core.embedding import fingerprint
+from portico.gateway.core.search_text import fingerprint
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from portico.adapters.stemming.snowball import stem
 from portico.bench.report import Report, skipped
 from portico.bench.search import LIBRARIES, SETS, TOOLS, Models, corpus, speed_figures, version_of
 from portico.bench.tool_sets import FIVE, ULTRA, missing_files, read_sets
-from portico.gateway.core.search.fusion import ENCODER, STATIC
+from portico.gateway.core.search_scoring import ENCODER, STATIC
 from portico.interfaces.cli.terminal import At
 
 

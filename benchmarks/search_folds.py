@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from benchmarks.listwise import learn_weights
 from benchmarks.search_sets import Searched, others
 from portico.bench.tool_sets import Gold
-from portico.gateway.core.search.evidence import Evidence
-from portico.gateway.core.search.fusion import (
+from portico.gateway.core.search import Question
+from portico.gateway.core.search_scoring import (
     ENCODER,
     LEXICAL,
     NAMES,
     STATIC,
+    Evidence,
     Weights,
     logits,
     scored,
 )
-from portico.gateway.core.search.question import Question
 
 Kind = tuple[str, ...]
 """Which evidence is used."""

@@ -19,8 +19,8 @@ from portico.adapters.embeddings.pull import ADAPTER, Order, PullEncoder
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.bench.tool_sets import FIVE, META, MULTI, ULTRA, evenly
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.search.fusion import LEXICAL
-from portico.gateway.core.search.text import dense_text
+from portico.gateway.core.search_scoring import LEXICAL
+from portico.gateway.core.search_text import dense_text
 
 PLAIN: Final = "plain"
 """The encoder as its makers left it."""

@@ -28,7 +28,7 @@ from benchmarks.search_strangers import Verdicts, judge, learn_judgements
 from benchmarks.token_weights import Lesson, learn_token_weights
 from portico.bench.search import Embeds
 from portico.bench.tool_sets import MULTI
-from portico.gateway.core.search.learnt import Learnt
+from portico.gateway.core.search_scoring import Learnt
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,15 @@ from benchmarks.kept_vectors import KeptVectors
 from benchmarks.listwise import Candidates
 from portico.bench.search import Embeds
 from portico.bench.tool_sets import FIVE, META, MULTI, ToolSet, evenly
-from portico.gateway.core.search.evidence import Evidence
-from portico.gateway.core.search.fusion import ENCODER, STATIC
-from portico.gateway.core.search.index import SearchIndex
-from portico.gateway.core.search.index_texts import BACKGROUND, texts_to_index
-from portico.gateway.core.search.learnt import SHIPPED, Learning
-from portico.gateway.core.search.lexical import Stem
-from portico.gateway.core.search.question import Question, texts_to_embed
+from portico.gateway.core.search import (
+    BACKGROUND,
+    Question,
+    SearchIndex,
+    texts_to_embed,
+    texts_to_index,
+)
+from portico.gateway.core.search_scoring import ENCODER, SHIPPED, STATIC, Evidence, Learning
+from portico.gateway.core.search_text import Stem
 
 Floats = NDArray[np.float32]
 

@@ -11,11 +11,16 @@ from benchmarks.minimise import Point, minimise
 from benchmarks.search_folds import Kind, models_of
 from benchmarks.search_sets import Searched
 from portico.bench.ranking_figures import area_under_curve
-from portico.gateway.core.search.abstain import Calibration, Judgement, Signs
-from portico.gateway.core.search.evidence import Evidence
-from portico.gateway.core.search.fusion import Weights, logits
-from portico.gateway.core.search.learnt import Learnt
-from portico.gateway.core.search.question import Question
+from portico.gateway.core.search import Question
+from portico.gateway.core.search_scoring import (
+    Calibration,
+    Evidence,
+    Judgement,
+    Learnt,
+    Signs,
+    Weights,
+    logits,
+)
 
 Values = NDArray[np.float64]
 Known = Mapping[Kind, Weights]

@@ -22,8 +22,7 @@ from portico.bench.report import Report, skipped
 from portico.bench.tool_sets import LINK as LINK_SEARCHED
 from portico.bench.tool_sets import missing_files as missing_search_files
 from portico.bench.tool_sets import read_sets
-from portico.gateway.core.search.fusion import STATIC
-from portico.gateway.core.search.learnt import SHIPPED
+from portico.gateway.core.search_scoring import SHIPPED, STATIC
 from portico.interfaces.cli.terminal import At
 
 _SETS: Final = "tool-search"

@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 from benchmarks.suggest_sets import SuggestSet, Wanted
 from portico.adapters.stemming.snowball import stem
 from portico.bench.search import Embeds
-from portico.gateway.core.search.fusion import STATIC
-from portico.gateway.core.search.index import SearchIndex
-from portico.gateway.core.search.index_texts import texts_to_index
-from portico.gateway.core.search.learnt import Learning
-from portico.gateway.core.search.question import Question, texts_to_embed
+from portico.gateway.core.search import Question, SearchIndex, texts_to_embed, texts_to_index
+from portico.gateway.core.search_scoring import STATIC, Learning
 from portico.learning.core.suggest.asked import Asked, Searched
 from portico.learning.core.suggest.intent import sub_steps, without_values
 from portico.learning.core.suggest.needs import Learnt

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.edge_sets import FOUR, GoldPlan, read_plans
-from portico.gateway.core.search.text import ToolText
+from portico.gateway.core.search_text import ToolText
 from portico.learning.core.dataflow.shape import Parameter
 from portico.learning.core.suggest.offered import Offered
 from portico.learning.core.suggest.skeleton import PastStep

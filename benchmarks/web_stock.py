@@ -17,8 +17,8 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import ServerId
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.real_programs import Programs
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.workflows.core.plan import Given, Plan, Reference, Step, Template
 
 PROGRAMS: Final = {

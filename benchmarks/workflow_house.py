@@ -21,7 +21,7 @@ from portico.app.ground import Ground
 from portico.app.outside import Outside
 from portico.app.secrets import SecretDoors
 from portico.app.use_cases import use_cases
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.workflows.core.plan import Given, Plan, Reference, Step

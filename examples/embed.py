@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from portico.app.assemble_gateway import assemble_gateway
-from portico.gateway.core.call import Answer
-from portico.gateway.core.tool import Tool, ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.principals import Role
 from portico.interfaces.http.gateway_use_cases import GatewayUseCases

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from portico.adapters.embeddings.low_rank import write_change
-from portico.gateway.core.search.text import words
+from portico.gateway.core.search_text import words
 from training.encoder import Encoder
 from training.tool_sets import NAMES, ToolSet, read_set
 

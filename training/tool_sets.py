@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from portico.gateway.core.search.text import ToolText, dense_text
+from portico.gateway.core.search_text import ToolText, dense_text
 
 NAMES: Final = ("live", "link", "seal", "meta", "ultra")
 _MOST_QUESTIONS: Final = 4_000

@@ -16,7 +16,7 @@ both (`tests/contracts/` in the repository). Names here are public: a change of 
 ```python
 import asyncio
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.errors import ApprovalPending
 from portico.kernel.effect import Effect
 from portico.app.assemble_gateway import assemble_gateway

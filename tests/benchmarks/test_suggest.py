@@ -13,8 +13,8 @@ from benchmarks.suggest_figures import Found, Next, by_search, first_order
 from benchmarks.suggest_lessons import learn_calibration
 from benchmarks.suggest_search import Ready
 from benchmarks.suggest_sets import LINK, NESTFUL, TMDB, ULTRA, read_wanted
-from portico.gateway.core.embedding import EmbeddingModel
-from portico.gateway.core.search.learnt import SHIPPED
+from portico.gateway.core.search_scoring import SHIPPED
+from portico.gateway.core.search_text import EmbeddingModel
 from portico.interfaces.cli.exits import Exit
 from portico.interfaces.cli.terminal import Terminal
 from portico.learning.core.suggest.calibration import SHIPPED as LINE

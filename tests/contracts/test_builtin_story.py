@@ -6,8 +6,8 @@ import pytest
 
 from portico.adapters.builtin.offers import LAUNCH
 from portico.adapters.builtin.servers import ServersWithBuiltin
-from portico.gateway.core.server import BUILTIN, OURS
-from portico.gateway.keep_builtin import KeepBuiltin
+from portico.gateway.core.servers import BUILTIN, OURS
+from portico.gateway.discovery import KeepBuiltin
 from portico.kernel.principal import Principal
 from portico.testing.kernel import SeededEntropy
 from tests.contracts.doors import Doors

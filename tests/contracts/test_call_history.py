@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from portico.gateway.core.call import (
+from portico.gateway.core.calls import (
     MARGIN,
     UNBOUNDED,
     Call,
@@ -18,9 +18,9 @@ from portico.gateway.core.call import (
     Figures,
     claim_of,
 )
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import BegunBefore
-from portico.gateway.core.server import Http
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.servers import Http
 from portico.gateway.ports import CallHistory
 from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.authentication import as_principal

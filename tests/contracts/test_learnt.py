@@ -9,9 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.server import ServerId
-from portico.gateway.core.shapes import merged, shape_of
+from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace, merged, shape_of
+from portico.gateway.core.servers import ServerId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.graph.edge import EdgeKind, KnownEdges, Sightings, ToolEdge

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from portico.gateway.core.server import Http
+from portico.gateway.core.servers import Http
 from portico.guard.core.errors import NameTaken
 from portico.guard.core.keys import ApiKey, Purpose, StoredKey
 from portico.guard.core.oauth_logins import (

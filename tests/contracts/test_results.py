@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from portico.gateway.core.call import KeptResult, ResultId
+from portico.gateway.core.calls import KeptResult, ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ResultNotFound
-from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Acquaintances, Results, Vectors
 from portico.guard.core.authentication import as_principal
 from portico.kernel.json import JsonValue

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.confinement import Unboxed
+from portico.gateway.core.catalog_snapshot import Definition, Tool
 from portico.gateway.core.errors import ServerExists, ServerNotFound
-from portico.gateway.core.pin import definition_pin
-from portico.gateway.core.server import (
+from portico.gateway.core.pins import definition_pin
+from portico.gateway.core.servers import (
     Era,
     FromEnvironment,
     FromFile,
@@ -20,10 +20,10 @@ from portico.gateway.core.server import (
     Plain,
     Server,
     Stdio,
+    Tally,
     Template,
+    Unboxed,
 )
-from portico.gateway.core.tally import Tally
-from portico.gateway.core.tool import Definition, Tool
 from portico.gateway.ports import Servers, Tools
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal

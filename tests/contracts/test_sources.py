@@ -9,8 +9,8 @@ import pytest
 
 from portico.adapters.client_configs.reading import ClientFiles
 from portico.adapters.client_configs.sources import FileSources
-from portico.gateway.core.client_files.wish import Described, Wish
-from portico.gateway.core.server import Stdio
+from portico.gateway.core.config_documents import Described, Wish
+from portico.gateway.core.servers import Stdio
 from portico.gateway.ports import Sources
 from portico.testing.sources import ScriptedSources
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from portico.engine.core.idempotency import Answer, Claim
-from portico.gateway.core.call import Call, CallId, KeptResult, ResultId
-from portico.gateway.core.confinement import Unboxed
-from portico.gateway.core.profile_text import profile_json, unboxed_json
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Call, CallId, KeptResult, ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.confinement import profile_json, unboxed_json
+from portico.gateway.core.servers import Unboxed
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import KeyNotFound, PrincipalNotFound, SpaceNotFound
 from portico.guard.core.keys import ApiKey

@@ -17,9 +17,9 @@ from portico.engine.core.runs import Leg, Queue, Run
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, Kinds, StartRun
-from portico.gateway.approved_call import APPROVED_CALL
-from portico.gateway.core.call import Called
-from portico.gateway.core.tool import Tool
+from portico.gateway.approved_calls import APPROVED_CALL
+from portico.gateway.core.calls import Called
+from portico.gateway.core.catalog_snapshot import Tool
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Via
 from portico.guard.core.authentication import as_principal, principal_of

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from portico.app.assemble_gateway import GatewayDoors, Limits, assemble_gateway
-from portico.gateway.core.pin import set_pin
-from portico.gateway.core.server import TEAM, Server, ServerId
-from portico.gateway.core.tool import Tool, ToolRef
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef
+from portico.gateway.core.pins import set_pin
+from portico.gateway.core.servers import TEAM, Server, ServerId
 from portico.gateway.ports import Embedder
 from portico.guard.core.principals import Role
 from portico.guard.ports import Rules

@@ -1,15 +1,16 @@
 """The use cases about servers with in-memory doors, and a server that answers from a script."""
 
-from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
-from portico.gateway.confine_server import SetProfile, ShowProfile
-from portico.gateway.core.acceptance import Effects, Proposed, look_pin
-from portico.gateway.core.server import Launch, Server, Stdio
-from portico.gateway.core.shipped_effects import ShippedEffects
-from portico.gateway.core.shipped_profiles import ShippedProfiles
-from portico.gateway.core.tool import Tool
-from portico.gateway.house import house
-from portico.gateway.index_server import Indexed, IndexServer
-from portico.gateway.manage_servers import (
+from portico.gateway.confinement import SetProfile, ShowProfile
+from portico.gateway.core.catalog_snapshot import Tool
+from portico.gateway.core.confinement import ShippedProfiles
+from portico.gateway.core.effects import ShippedEffects
+from portico.gateway.core.server_approval import Effects, Proposed, look_pin
+from portico.gateway.core.servers import Launch, Server, Stdio
+from portico.gateway.discovery import Indexed, IndexServer
+from portico.gateway.ports import house
+from portico.gateway.server_approval import AcceptTools, ApproveLaunch, ReviewServers
+from portico.gateway.server_files import ReconcileServers
+from portico.gateway.servers import (
     AddServer,
     ListServers,
     RemoveServer,
@@ -18,7 +19,6 @@ from portico.gateway.manage_servers import (
     ShowServer,
     SwitchServer,
 )
-from portico.gateway.reconcile_servers import ReconcileServers
 from portico.guard.core.principals import Role
 from portico.kernel.json import JsonObject
 from portico.kernel.tokens import Tokens

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from portico.gateway.catalogue import CATALOGUE
-from portico.gateway.core.acceptance import Effects, Proposed
+from portico.gateway.catalog import CATALOGUE
+from portico.gateway.core.calls import Seen
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.effects import ShippedEffects
 from portico.gateway.core.errors import PinMoved, ServerNotFound, ToolNotFound, ToolRefused
-from portico.gateway.core.pin import definition_pin, launch_pin
-from portico.gateway.core.server import FromFile, Http, Plain, Stdio, standing
-from portico.gateway.core.shipped_effects import ShippedEffects
-from portico.gateway.core.tool import Standing
-from portico.gateway.core.upstream import Seen
-from portico.gateway.examine_servers import Examined, ExamineServers
-from portico.gateway.manage_servers import ServerWish
+from portico.gateway.core.pins import definition_pin, launch_pin
+from portico.gateway.core.server_approval import Effects, Proposed
+from portico.gateway.core.servers import FromFile, Http, Plain, Stdio, standing
+from portico.gateway.servers import ServerWish
+from portico.gateway.start_diagnostics import Examined, ExamineServers
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject

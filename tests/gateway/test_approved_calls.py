@@ -13,15 +13,14 @@ from portico.engine.core.errors import RunNotOver, StoreUnavailable
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Queue, RunStatus, Step, Taken
 from portico.engine.runs import CancelRun, ForkRun, Kind, Kinds, RunWish, SignalRun
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Wanted
 from portico.gateway.core.errors import (
     BadArguments,
     UpstreamDown,
     UpstreamRefused,
     UpstreamTimedOut,
 )
-from portico.gateway.core.pin import set_pin
-from portico.gateway.core.upstream import Wanted
+from portico.gateway.core.pins import set_pin
 from portico.guard.approvals import topic_of
 from portico.guard.core.approvals import AnswerKind, Approval, Outcome, Resolution, Status
 from portico.guard.core.errors import (

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from portico.gateway.ask_in_client import AskInClient
+from portico.gateway.approved_calls import AskInClient
+from portico.gateway.core.calls import Question, Wanted
 from portico.gateway.core.errors import InputRefused
-from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
 from portico.guard.approvals import AnswerApproval, Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Status, Via

@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from portico.app.assemble_gateway import Limits, assemble_gateway
-from portico.gateway.core.call import Answer, CallOutcome, Verb
+from portico.gateway.core.calls import Answer, CallOutcome, Verb
+from portico.gateway.core.catalog_snapshot import Tool
 from portico.gateway.core.errors import (
     BadArguments,
     ResultNotFound,
@@ -20,7 +21,6 @@ from portico.gateway.core.errors import (
     UpstreamTimedOut,
     WrongVerb,
 )
-from portico.gateway.core.tool import Tool
 from portico.guard.core.approvals import Ticket
 from portico.guard.core.errors import ApprovalPending, NotPermitted, Refused
 from portico.kernel.effect import Effect

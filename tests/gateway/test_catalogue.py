@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from portico.gateway.build_index import Finder
-from portico.gateway.catalogue import CATALOGUE
-from portico.gateway.core.embedding import EmbeddingModel
+from portico.gateway.catalog import CATALOGUE
 from portico.gateway.core.errors import EmbedderUnavailable
+from portico.gateway.core.search_text import EmbeddingModel
+from portico.gateway.search_index import Finder
 from portico.kernel.effect import Effect
 from portico.testing.gateway import a_tool
 from tests.gateway.open_room import ANA, READ, WRITE, OpenRoom, ref

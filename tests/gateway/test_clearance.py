@@ -6,11 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ServerExists, ServerNotFound, ToolNotFound
-from portico.gateway.core.server import Stdio
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.label_server import Labelling
-from portico.gateway.manage_servers import ServerWish
+from portico.gateway.core.servers import Stdio
+from portico.gateway.servers import Labelling, ServerWish
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from portico.gateway.catalogue import CATALOGUE
-from portico.gateway.core.confinement import Hold
+from portico.gateway.catalog import CATALOGUE
+from portico.gateway.core.calls import Target
 from portico.gateway.core.errors import NotStartedHere, UnboxedRefused
-from portico.gateway.core.server import Http, Plain, Stdio
-from portico.gateway.core.upstream import Target
-from portico.gateway.manage_servers import ServerWish
+from portico.gateway.core.servers import Hold, Http, Plain, Stdio
+from portico.gateway.servers import ServerWish
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role, Scope
 from portico.sandbox.core.errors import BadProfile

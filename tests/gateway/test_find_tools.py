@@ -10,10 +10,10 @@ from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.tokens.o200k import O200k
 from portico.app.assemble_gateway import Limits
 from portico.gateway.core.errors import ToolNotFound
-from portico.gateway.core.search.fusion import ENCODER
+from portico.gateway.core.search_scoring import ENCODER
 from portico.gateway.core.surface import fixed_tools, search_description
-from portico.gateway.encode_query import EncodeQuery
-from portico.gateway.show_surface import OF_THE_SEARCH, Surface
+from portico.gateway.search_index import EncodeQuery
+from portico.gateway.surface import OF_THE_SEARCH, Surface
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.json import canonical

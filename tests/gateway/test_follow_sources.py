@@ -10,9 +10,9 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.client_files.wish import Described, Problem, Wish
-from portico.gateway.core.server import Server, Stdio
-from portico.gateway.follow_sources import FollowSources
+from portico.gateway.core.config_documents import Described, Problem, Wish
+from portico.gateway.core.servers import Server, Stdio
+from portico.gateway.server_files import FollowSources
 from portico.kernel.principal import Principal
 from portico.testing.gateway import MemoryServers
 from portico.testing.sources import ScriptedSources

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from portico.gateway.core.acceptance import Proposed
-from portico.gateway.core.client_files.wish import Described, Wish
-from portico.gateway.core.server import Server, Stdio
-from portico.gateway.core.tool import Standing
-from portico.gateway.import_servers import (
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.config_documents import Described, Wish
+from portico.gateway.core.server_approval import Proposed
+from portico.gateway.core.servers import Server, Stdio
+from portico.gateway.server_files import (
     AcceptListed,
     ImportServers,
     Listed,
@@ -18,7 +18,7 @@ from portico.gateway.import_servers import (
     Progress,
     Starting,
 )
-from portico.gateway.weigh_context import WeighContext
+from portico.gateway.surface import WeighContext
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal

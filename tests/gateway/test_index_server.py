@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 
 from portico.adapters.inline.bus import InlineWakeups
-from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.catalog import CATALOGUE
+from portico.gateway.core.catalog_snapshot import Standing
 from portico.gateway.core.errors import (
     PinMoved,
     ServerDisabled,
@@ -15,10 +16,9 @@ from portico.gateway.core.errors import (
     ServerNotFound,
     UpstreamDown,
 )
-from portico.gateway.core.pin import definition_pin
-from portico.gateway.core.server import Era, Identity, Server, standing
-from portico.gateway.core.tool import Standing
-from portico.gateway.look_again import look_again
+from portico.gateway.core.pins import definition_pin
+from portico.gateway.core.servers import Era, Identity, Server, standing
+from portico.gateway.discovery import look_again
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject

@@ -10,13 +10,13 @@ import pytest
 
 from portico.adapters.builtin.servers import ServersWithBuiltin
 from portico.adapters.inline.bus import InlineWakeups
-from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.catalog import CATALOGUE
 from portico.gateway.core.errors import BadLaunch, ServerBuiltIn, ServerExists
-from portico.gateway.core.pin import launch_pin
-from portico.gateway.core.server import BUILTIN, OURS, Inside, Server, Stdio
-from portico.gateway.follow_sources import FollowSources
-from portico.gateway.keep_builtin import Index, KeepBuiltin
-from portico.gateway.manage_servers import ServerWish
+from portico.gateway.core.pins import launch_pin
+from portico.gateway.core.servers import BUILTIN, OURS, Inside, Server, Stdio
+from portico.gateway.discovery import Index, KeepBuiltin
+from portico.gateway.server_files import FollowSources
+from portico.gateway.servers import ServerWish
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_space

@@ -9,13 +9,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.shape_text import line_of
-from portico.gateway.core.tool import Tool, ToolRef
-from portico.gateway.habits import Habits
-from portico.gateway.kept_written import keep_written
-from portico.gateway.known_shapes import KnownShapes
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef
+from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace, line_of
+from portico.gateway.inferred_schema import KnownShapes
+from portico.gateway.ports import keep_written
+from portico.gateway.tool_usage import Habits
 from portico.guard.core.access_request import Act, Aim
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Target
 from portico.gateway.core.errors import LoginNeeded, UpstreamDown, UpstreamWantsLogin
-from portico.gateway.core.server import Http, Plain, Stdio
-from portico.gateway.core.upstream import Target
-from portico.gateway.house import house
-from portico.gateway.logged_in import LoggedInUpstreams, place_of
+from portico.gateway.core.servers import Http, Plain, Stdio
+from portico.gateway.logins import LoggedInUpstreams, place_of
+from portico.gateway.ports import house
 from portico.testing.gateway import a_server
 from portico.testing.upstreams import ScriptedUpstreams
 from tests.guard.test_log_in import URL, Stage

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from portico.adapters.inline.bus import InlineWakeups
-from portico.gateway.catalogue import CATALOGUE
-from portico.gateway.core.acceptance import Proposed, look_pin
+from portico.gateway.catalog import CATALOGUE
+from portico.gateway.core.calls import Phase, Seen
+from portico.gateway.core.catalog_snapshot import Standing
 from portico.gateway.core.errors import (
     BadLaunch,
     BadServerName,
@@ -20,11 +21,10 @@ from portico.gateway.core.errors import (
     ToolQuarantined,
     UpstreamDown,
 )
-from portico.gateway.core.pin import launch_pin
-from portico.gateway.core.server import ADDED, Plain, Stdio
-from portico.gateway.core.tool import Standing
-from portico.gateway.core.upstream import Phase, Seen
-from portico.gateway.manage_servers import ServerWish
+from portico.gateway.core.pins import launch_pin
+from portico.gateway.core.server_approval import Proposed, look_pin
+from portico.gateway.core.servers import ADDED, Plain, Stdio
+from portico.gateway.servers import ServerWish
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal

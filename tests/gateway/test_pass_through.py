@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from portico.app.assemble_gateway import assemble_gateway
-from portico.gateway.core.call import CallOutcome
+from portico.gateway.core.calls import CallOutcome
 from portico.gateway.core.errors import OfferNotFound, ServerNotApproved, ToolQuarantined
 from portico.guard.core.access_request import TaskContext
 from portico.guard.core.errors import Refused

@@ -8,12 +8,12 @@ from datetime import timedelta
 import pytest
 
 from portico.adapters.inline.bus import InlineWakeups
-from portico.gateway.catalogue import CATALOGUE
-from portico.gateway.core.client_files.wish import Wish
+from portico.gateway.catalog import CATALOGUE
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.config_documents import Wish
 from portico.gateway.core.errors import ServerExists
-from portico.gateway.core.reconciling import KEPT, Fate
-from portico.gateway.core.server import Foreign, FromFile, Server, Stdio
-from portico.gateway.core.tool import Standing
+from portico.gateway.core.server_files import KEPT, Fate
+from portico.gateway.core.servers import Foreign, FromFile, Server, Stdio
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_server
 from portico.testing.upstreams import seen

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from portico.gateway.core.errors import ToolNotFound, ToolQuarantined, ToolRefused
-from portico.gateway.core.server import FromSecret, Http, Inside, Plain, Stdio, Template
-from portico.gateway.label_server import Labelling
-from portico.gateway.secret_uses import FindSecretUses, secrets_of
+from portico.gateway.core.servers import FromSecret, Http, Inside, Plain, Stdio, Template
+from portico.gateway.servers import FindSecretUses, Labelling, secrets_of
 from portico.guard.core.errors import NotPermitted, Overreach
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label, Level

@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from portico.gateway.beside_tools import NAMES
-from portico.gateway.check_arguments import CheckArguments
+from portico.gateway.calls import CheckArguments
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import BadToolRef, ToolNotFound
-from portico.gateway.core.hidden_text import name_flaw
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.tool_aims import ToolAims
-from portico.gateway.weigh_call import WeighCall
+from portico.gateway.core.untrusted_text import name_flaw
+from portico.gateway.policy_targets import ToolAims, WeighCall
+from portico.gateway.resources_and_prompts import NAMES
 from portico.guard.core.access_request import Allowed, Denied, NeedsApproval
 from portico.guard.core.errors import Refused
 from portico.guard.core.rules import fits

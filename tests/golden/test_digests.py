@@ -39,14 +39,13 @@ from portico.debate.debates import keyed_id
 from portico.engine import runs
 from portico.engine.core.idempotency import Claim
 from portico.engine.event_log import Cursors
-from portico.gateway.core.acceptance import look_pin
-from portico.gateway.core.call import ResultId, claim_of, sealed_with
-from portico.gateway.core.embedding import EmbeddingModel, content_key, fingerprint
-from portico.gateway.core.launch_text import from_json
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.names import slug, vendor_name
-from portico.gateway.core.pin import definition_pin, launch_pin, set_pin
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import ResultId, claim_of, sealed_with
+from portico.gateway.core.catalog_snapshot import ToolRef, slug, vendor_name
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.launch import from_json
+from portico.gateway.core.pins import definition_pin, launch_pin, set_pin
+from portico.gateway.core.search_text import EmbeddingModel, content_key, fingerprint
+from portico.gateway.core.server_approval import look_pin
 from portico.guard.approvals import sealed_for
 from portico.guard.core.access_request import Act, Action, Aim
 from portico.guard.core.contexts import context_of

@@ -43,17 +43,12 @@ from portico.engine.core.idempotency import Receipt
 from portico.engine.core.runs import Failure
 from portico.engine.core.store import TableSize
 from portico.engine.idempotency import Ask
-from portico.gateway.core.call import Answer, ResultId
-from portico.gateway.core.kept_answer import answer_from, answer_kept
-from portico.gateway.core.launch_text import from_json, to_json
-from portico.gateway.core.profile_text import (
-    profile_from,
-    profile_json,
-    unboxed_from,
-    unboxed_json,
-)
-from portico.gateway.core.server import Identity
-from portico.gateway.core.shape_text import shape_from, shape_json
+from portico.gateway.core.calls import Answer, ResultId
+from portico.gateway.core.confinement import profile_from, profile_json, unboxed_from, unboxed_json
+from portico.gateway.core.inferred_schema import shape_from, shape_json
+from portico.gateway.core.launch import from_json, to_json
+from portico.gateway.core.results import answer_from, answer_kept
+from portico.gateway.core.servers import Identity
 from portico.guard import policy_gate
 from portico.guard.core.access_request import Act, Aim, Allowed, Denied, NeedsApproval
 from portico.guard.core.approvals import Approval, Asker

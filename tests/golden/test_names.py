@@ -24,7 +24,7 @@ from portico.debate.conduct import DEBATE
 from portico.debate.debates import ANALYSIS
 from portico.engine.core.runs import Discreet, Leg, Place, failure_of
 from portico.engine.drill import DRILL
-from portico.gateway.approved_call import APPROVED_CALL
+from portico.gateway.approved_calls import APPROVED_CALL
 from portico.interfaces.cli.app import build
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.label import Level

@@ -17,9 +17,9 @@ from portico.bridge.core.messages import MessageId
 from portico.debate.core.debates import Debate, DebateId
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.engine.core.runs import Place, Run, RunStatus
-from portico.gateway.core.launch_text import from_json
-from portico.gateway.core.server import Server, ServerId
-from portico.gateway.core.tool import Definition, Tool, ToolRef
+from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef
+from portico.gateway.core.launch import from_json
+from portico.gateway.core.servers import Server, ServerId
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

@@ -37,11 +37,10 @@ from portico.adapters.postgres.traces import PostgresTraces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.postgres.vectors import PostgresVectors
 from portico.engine.core.idempotency import Answer, Claim
-from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
-from portico.gateway.core.confinement import Unboxed
-from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.shapes import shape_of
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Call, CallId, CallOutcome, KeptResult, ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace, shape_of
+from portico.gateway.core.servers import Unboxed
 from portico.guard.authentication import Authenticate
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.principals import Role

@@ -17,13 +17,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.gateway.core.call import Answer, Call, CallClaim, Called
+from portico.gateway.core.calls import (
+    Answer,
+    Call,
+    CallClaim,
+    Called,
+    Phase,
+    Question,
+    Target,
+    Vitals,
+)
+from portico.gateway.core.calls import Wanted as Input
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import Server
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.core.upstream import Phase, Question, Target, Vitals
-from portico.gateway.core.upstream import Wanted as Input
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import Server
 from portico.gateway.ports import Line
 from portico.guard.core.access_request import Act, NeedsApproval
 from portico.guard.core.approvals import Waiter

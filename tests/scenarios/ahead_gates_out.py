@@ -10,8 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from portico.gateway.core.server import Server
-from portico.gateway.core.tool import Standing, Tool
+from portico.gateway.core.catalog_snapshot import Standing, Tool
+from portico.gateway.core.servers import Server
 from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.contexts import context_of
 from portico.guard.policy_gate import Gate
@@ -114,7 +114,7 @@ def _no_standing(patch: pytest.MonkeyPatch) -> None:
     def standing(_server: Server, tool: Tool) -> Standing:
         return Standing.GONE if tool.gone else Standing.LIVE
 
-    patch.setattr("portico.gateway.shelf.standing", standing)
+    patch.setattr("portico.gateway.catalog_snapshot.standing", standing)
 
 
 def _no_second_look(patch: pytest.MonkeyPatch) -> None:

@@ -9,16 +9,15 @@ from typing import Final, cast
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.json_schema.check import JsonSchemaCheck
-from portico.gateway.build_index import BuildIndex
-from portico.gateway.call_tool import CallTool
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.call import Called
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.habits import Habits
-from portico.gateway.keep_result import KeepResult
+from portico.gateway.calls import CallTool, RecordCall
+from portico.gateway.catalog import Catalogues
+from portico.gateway.core.calls import Called
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.ports import CallHistory, Results, Servers, Tools, Upstreams
-from portico.gateway.record_call import RecordCall
+from portico.gateway.results import KeepResult
+from portico.gateway.search_index import BuildIndex
+from portico.gateway.tool_usage import Habits
 from portico.guard.authentication import AsTheyAre
 from portico.guard.core.access_request import TaskContext
 from portico.guard.core.contexts import context_of

@@ -13,8 +13,8 @@ from datetime import timedelta
 from functools import cache
 from typing import Final, Protocol
 
-from portico.gateway.core.call import Answer, Called
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer, Called
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject

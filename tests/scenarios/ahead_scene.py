@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
-from portico.gateway.core.server import WORKFLOWS, Inside
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.servers import WORKFLOWS, Inside
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level

@@ -14,21 +14,17 @@ from typing import Final, Protocol, cast
 
 from portico.adapters.cross_domain.agent_toolbox import AsksNobody, WouldAsk
 from portico.adapters.json_schema.check import JsonSchemaCheck
-from portico.gateway.beside_tools import BesideTools
-from portico.gateway.build_index import BuildIndex
-from portico.gateway.call_tool import CallTool
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.call import Answer, Call, CallClaim, Called, verb_for
+from portico.gateway.calls import CallTool, RecordCall
+from portico.gateway.catalog import Catalogues, ListServerTools
+from portico.gateway.core.calls import Answer, Call, CallClaim, Called, Target, verb_for
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.server import Server, ServerId
-from portico.gateway.core.tool import Tool, ToolRef
-from portico.gateway.core.upstream import Target
-from portico.gateway.habits import Habits
-from portico.gateway.keep_result import KeepResult
-from portico.gateway.list_server_tools import ListServerTools
-from portico.gateway.pass_through import ReadResource
+from portico.gateway.core.servers import Server, ServerId
 from portico.gateway.ports import CallHistory, Line, Results, Servers, Tools, Upstreams
-from portico.gateway.record_call import RecordCall
+from portico.gateway.resources_and_prompts import BesideTools, ReadResource
+from portico.gateway.results import KeepResult
+from portico.gateway.search_index import BuildIndex
+from portico.gateway.tool_usage import Habits
 from portico.guard.authentication import Entry
 from portico.guard.core.access_request import Act, NeedsApproval
 from portico.guard.core.approvals import Ticket, Waiter

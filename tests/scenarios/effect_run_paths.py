@@ -18,7 +18,7 @@ from portico.engine.core.runs import Leg, Queue
 from portico.engine.execution import RunLeg
 from portico.engine.ports import RunBook
 from portico.engine.runs import Kind, Kinds, RunWish, StartRun
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.durable import Durable, Work
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Final, Literal
 
-from portico.gateway.core.server import Http, Server
-from portico.gateway.core.tool import Tool, ToolRef
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef
+from portico.gateway.core.servers import Http, Server
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal

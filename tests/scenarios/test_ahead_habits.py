@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import pytest
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.prefetch.course import Course

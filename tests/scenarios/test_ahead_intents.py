@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 import pytest
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level, may_read

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from portico.gateway.core.call import Called
+from portico.gateway.core.calls import Called
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Outcome, Resolution, Status, Via
 from portico.guard.core.errors import (

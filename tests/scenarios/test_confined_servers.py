@@ -19,8 +19,8 @@ from portico.adapters.mcp.housing import Confine
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.app.box import Boxes
 from portico.app.ground import Ground
-from portico.gateway.core.server import Plain, Stdio
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.calls import Target
+from portico.gateway.core.servers import Plain, Stdio
 from portico.sandbox.core.profile import Limits
 from portico.sandbox.core.requests import End
 from portico.testing.walls import NoWalls

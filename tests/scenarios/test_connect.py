@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 from mcp import Client, StdioServerParameters
 
-from portico.gateway.core.client_files.document import parsed
+from portico.gateway.core.config_documents import parsed
 from tests.adapters.client_configs.prepared import PLACES, Prepared, prepared
 from tests.installation import PORTICO, Installation, installation
 

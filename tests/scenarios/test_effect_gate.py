@@ -16,12 +16,12 @@ from typing import Any, cast
 
 import pytest
 
-from portico.gateway.call_tool import CallTool
-from portico.gateway.core.call import Called
+from portico.gateway.calls import CallTool
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.calls import Called
+from portico.gateway.core.catalog_snapshot import Standing, Tool, ToolRef
 from portico.gateway.core.errors import ServerNotFound
-from portico.gateway.core.server import Server
-from portico.gateway.core.tool import Standing, Tool, ToolRef
-from portico.gateway.shelf import Shelf
+from portico.gateway.core.servers import Server
 from portico.guard.core.access_request import (
     Act,
     Aim,
@@ -173,7 +173,7 @@ def no_standing(patch: pytest.MonkeyPatch) -> None:
     def standing(_server: Server, tool: Tool) -> Standing:
         return Standing.GONE if tool.gone else Standing.LIVE
 
-    patch.setattr("portico.gateway.shelf.standing", standing)
+    patch.setattr("portico.gateway.catalog_snapshot.standing", standing)
 
 
 def no_second_look(patch: pytest.MonkeyPatch) -> None:

@@ -26,11 +26,10 @@ from portico.app.assemble_gateway import Limits, assemble_gateway
 from portico.engine.core.runs import Leg, Queue, Run, RunStatus
 from portico.engine.execution import RunLeg
 from portico.engine.runs import Kind, Kinds, RunWish, StartRun
-from portico.gateway.approved_call import APPROVED_CALL
-from portico.gateway.core.call import Answer, ResultId
+from portico.gateway.approved_calls import APPROVED_CALL
+from portico.gateway.core.calls import Answer, ResultId, Target
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.gateway.core.errors import ResultNotFound, UpstreamTimedOut
-from portico.gateway.core.tool import Tool, ToolRef
-from portico.gateway.core.upstream import Target
 from portico.gateway.ports import Line, Upstreams
 from portico.guard.authentication import AsTheyAre
 from portico.guard.core.access_request import Allowed

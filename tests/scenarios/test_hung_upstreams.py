@@ -20,9 +20,9 @@ import httpx2
 import pytest
 from mcp import Client
 
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.upstream import Target
-from portico.gateway.shelf import Shelf
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.calls import Target
 from portico.kernel.errors import PorticoError
 from portico.kernel.principal import Principal
 from tests.installation import Installation, installation

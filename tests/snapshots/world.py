@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 from portico.agents.core.model_requests import ToolCall
 from portico.agents.core.traces import AgentRunStatus
-from portico.gateway.core.call import Answer
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.approvals import Waiter
 from portico.guard.core.principals import Role
 from portico.kernel.ids import ApprovalId, RunId

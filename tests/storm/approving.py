@@ -32,11 +32,10 @@ from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.assemble_gateway import assemble_gateway
 from portico.app.outside import Outside
 from portico.engine.runs import Kinds
-from portico.gateway.core.call import Answer, Called
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.core.upstream import Target
-from portico.gateway.keep_result import KeepResult
+from portico.gateway.core.calls import Answer, Called, Target
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.ports import Line
+from portico.gateway.results import KeepResult
 from portico.guard.core.approvals import Approval, Ticket
 from portico.guard.core.authentication import as_principal, principal_of
 from portico.guard.core.keys import ApiKey

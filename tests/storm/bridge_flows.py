@@ -22,8 +22,8 @@ from portico.bridge.core.messages import Message, NewMessage
 from portico.bridge.core.presence import Doing
 from portico.bridge.core.projects import Project
 from portico.bridge.core.work_items import NewWork, Work, WorkEnded
-from portico.gateway.core.call import Answer, ResultId
-from portico.gateway.keep_result import KeepResult, ReadResult
+from portico.gateway.core.calls import Answer, ResultId
+from portico.gateway.results import KeepResult, ReadResult
 from portico.guard.core.contexts import OpenedContext
 from portico.guard.core.principals import Role
 from portico.kernel.errors import PorticoError

@@ -20,7 +20,7 @@ from portico.app.ground import Ground
 from portico.app.serve import serve
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Leg, RunStatus, Taken
-from portico.gateway.core.call import Call
+from portico.gateway.core.calls import Call
 from portico.kernel.principal import Principal
 from tests.storm.worker import Wire
 

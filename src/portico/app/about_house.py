@@ -6,12 +6,10 @@ from portico.app.assemble_workflows import WorkflowDoors
 from portico.app.builtin import HouseDoors
 from portico.app.outside import Outside
 from portico.engine.notifications import TellPeople
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.check_arguments import CheckArguments
-from portico.gateway.look_at_calls import ShowOwnFigures
+from portico.gateway.calls import CheckArguments, ShowOwnFigures
+from portico.gateway.catalog import Catalogues
+from portico.gateway.policy_targets import ToolAims, WeighCall
 from portico.gateway.ports import SchemaCheck, Servers
-from portico.gateway.tool_aims import ToolAims
-from portico.gateway.weigh_call import WeighCall
 from portico.guard.policy import Decide
 from portico.workflows.run_queries import LookAtOwn
 

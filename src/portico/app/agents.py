@@ -59,7 +59,7 @@ from portico.app.outside import Outside
 from portico.app.starting import starting
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
-from portico.gateway.keep_builtin import KeepBuiltin
+from portico.gateway.discovery import KeepBuiltin
 from portico.guard.authentication import AsTheyAre
 from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
 from portico.interfaces.http.agent_use_cases import AgentUseCases

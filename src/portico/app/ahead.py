@@ -12,7 +12,7 @@ from portico.app.background import Lasting
 from portico.app.engine_room import event_log
 from portico.app.outside import Outside
 from portico.engine.ports import Bus, EventLog
-from portico.gateway.catalogue import Catalogues
+from portico.gateway.catalog import Catalogues
 from portico.gateway.ports import Servers
 from portico.guard.ports import Audit, SpaceSettings
 from portico.interfaces.http.ahead_use_cases import AheadUseCases

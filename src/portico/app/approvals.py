@@ -24,9 +24,9 @@ from portico.adapters.secrets.references import References
 from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.outside import Outside
 from portico.app.starting import starting
-from portico.gateway.approved_call import APPROVED_CALL
-from portico.gateway.keep_result import KeepResult
+from portico.gateway.approved_calls import APPROVED_CALL
 from portico.gateway.ports import CallHistory, Results
+from portico.gateway.results import KeepResult
 from portico.guard.approvals import Approvals
 from portico.guard.core.secrets import parse_ref
 from portico.guard.ports import Contexts, Rules

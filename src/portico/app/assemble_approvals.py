@@ -7,13 +7,19 @@ from datetime import timedelta
 from portico.app.background import Lasting
 from portico.engine.ports import Bus
 from portico.engine.runs import Kind
-from portico.gateway.approved_call import APPROVED_CALL, ApprovedCall, Calling
-from portico.gateway.ask_first import AskFirst
-from portico.gateway.ask_in_client import AskInClient
-from portico.gateway.keep_result import KeepResult
+from portico.gateway.approved_calls import (
+    APPROVED_CALL,
+    ApprovedCall,
+    AskFirst,
+    AskInClient,
+    Calling,
+    Latest,
+    ReadApproved,
+    ReadOutcome,
+    as_kept,
+)
 from portico.gateway.ports import CallHistory, Results
-from portico.gateway.read_approved import ReadApproved
-from portico.gateway.read_outcome import Latest, ReadOutcome, as_kept
+from portico.gateway.results import KeepResult
 from portico.guard.approvals import (
     AnswerApproval,
     ApprovalNews,

@@ -19,38 +19,22 @@ from portico.app.running_ahead import LaneDoors, RunningAhead, open_running_ahea
 from portico.app.saved_workflows import SavedDoors, SavedRunning
 from portico.app.suggest import SuggestDoors, Suggesting
 from portico.engine.ports import Bus
-from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
-from portico.gateway.beside_tools import BesideTools
-from portico.gateway.build_index import BuildIndex
-from portico.gateway.call_tool import Asking, CallTool
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.check_arguments import CheckArguments
-from portico.gateway.cleared_servers import ClearedServers
-from portico.gateway.confine_server import SetProfile, ShowProfile
-from portico.gateway.core.server import WORKFLOWS
-from portico.gateway.core.shipped_effects import ShippedEffects
-from portico.gateway.core.shipped_profiles import ShippedProfiles
-from portico.gateway.describe_tools import DescribeTools
-from portico.gateway.encode_query import EncodeQuery
-from portico.gateway.find_tools import FindTools
-from portico.gateway.habits import Habits
-from portico.gateway.index_server import IndexServer
-from portico.gateway.keep_result import KeepResult, ReadResult
-from portico.gateway.known_shapes import KnownShapes
-from portico.gateway.label_server import LabelServer
-from portico.gateway.list_server_tools import ListServerTools
-from portico.gateway.look_at_calls import ListCalls, ShowFigures
-from portico.gateway.look_at_tools import ListTools, ShowTool
-from portico.gateway.look_up import LookUp
-from portico.gateway.manage_servers import (
-    AddServer,
-    ListServers,
-    RemoveServer,
-    RestartServer,
-    ShowServer,
-    SwitchServer,
+from portico.gateway.calls import (
+    Asking,
+    CallTool,
+    CheckArguments,
+    ListCalls,
+    RecordCall,
+    ShowFigures,
 )
-from portico.gateway.pass_through import Complete, GetPrompt, ListOffers, ReadResource
+from portico.gateway.catalog import Catalogues, ListServerTools, ListTools, ShowTool
+from portico.gateway.confinement import SetProfile, ShowProfile
+from portico.gateway.core.confinement import ShippedProfiles
+from portico.gateway.core.effects import ShippedEffects
+from portico.gateway.core.servers import WORKFLOWS
+from portico.gateway.discovery import IndexServer
+from portico.gateway.inferred_schema import KnownShapes
+from portico.gateway.policy_targets import ToolAims
 from portico.gateway.ports import (
     Acquaintances,
     CallHistory,
@@ -63,11 +47,30 @@ from portico.gateway.ports import (
     Vectors,
     Walls,
 )
-from portico.gateway.record_call import RecordCall
-from portico.gateway.secret_uses import FindSecretUses
-from portico.gateway.set_effects import SetEffects
-from portico.gateway.show_surface import ShowSurface
-from portico.gateway.tool_aims import ToolAims
+from portico.gateway.resources_and_prompts import (
+    BesideTools,
+    Complete,
+    GetPrompt,
+    ListOffers,
+    ReadResource,
+)
+from portico.gateway.results import KeepResult, ReadResult
+from portico.gateway.search import FindTools, LookUp
+from portico.gateway.search_index import BuildIndex, EncodeQuery
+from portico.gateway.server_approval import AcceptTools, ApproveLaunch, ReviewServers, SetEffects
+from portico.gateway.servers import (
+    AddServer,
+    ClearedServers,
+    FindSecretUses,
+    LabelServer,
+    ListServers,
+    RemoveServer,
+    RestartServer,
+    ShowServer,
+    SwitchServer,
+)
+from portico.gateway.surface import DescribeTools, ShowSurface
+from portico.gateway.tool_usage import Habits
 from portico.guard.policy_gate import Gate
 from portico.guard.ports import Audit, Contexts, Secrets, Together
 from portico.interfaces.http.gateway_use_cases import GatewayUseCases

@@ -3,16 +3,17 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from portico.gateway.core.upstream import Target
-from portico.gateway.logged_in import LoggedInUpstreams, place_of
-from portico.gateway.ports import Servers, Upstreams
-from portico.gateway.server_logins import (
+from portico.gateway.core.calls import Target
+from portico.gateway.logins import (
     ConfigureLogin,
     ForgetLoginClient,
+    LoggedInUpstreams,
     LogInToServer,
     LogOutOfServer,
     ShowLogin,
+    place_of,
 )
+from portico.gateway.ports import Servers, Upstreams
 from portico.guard.oauth_logins import (
     AuthorizationServers,
     BeginLogin,

@@ -9,9 +9,9 @@ from portico.engine.core.runs import Cleaning, as_it_is
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, Kinds
-from portico.gateway.call_tool import CallTool
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.calls import CallTool
+from portico.gateway.catalog import Catalogues
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.ports import CallHistory, SchemaCheck
 from portico.guard.authentication import AsTheyAre
 from portico.guard.ports import Audit, Contexts, Together

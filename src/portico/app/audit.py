@@ -12,7 +12,7 @@ from portico.adapters.system.audit_heads import AuditHeadsFile
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.telemetry.audit_heads import tell_head
 from portico.app.ground import Ground
-from portico.gateway.house import house
+from portico.gateway.ports import house
 from portico.guard.audit import ExportHeads
 from portico.guard.core.audit import AuditEntry, Head
 from portico.guard.ports import AuditHeads

@@ -11,7 +11,7 @@ from portico.adapters.client_configs.kept import Kept
 from portico.adapters.client_configs.whereabouts import ClientPlaces
 from portico.app.client_files import client_files
 from portico.app.ground import Ground
-from portico.gateway.core.client_files.wish import Described
+from portico.gateway.core.config_documents import Described
 from portico.settings.sources import process_environment
 
 _GIVEN: Final = ("PORTICO_HOME", "PORTICO_CONFIG")

@@ -6,10 +6,10 @@ from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
 from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.known_shapes import KnownShapes
-from portico.gateway.look_up import LookUp
+from portico.gateway.catalog import Catalogues
+from portico.gateway.inferred_schema import KnownShapes
 from portico.gateway.ports import Embedder, Shapes
+from portico.gateway.search import LookUp
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy

@@ -20,7 +20,7 @@ from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
 from portico.adapters.embeddings.source import Wanted, open_encoder
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.app.ground import Ground
-from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
+from portico.gateway.core.search_text import EmbeddingModel, StoredEncoder
 from portico.interfaces.cli.house import EncoderOrder
 from portico.settings.sources import process_environment
 

@@ -54,15 +54,13 @@ from portico.app.suggest import open_suggestions
 from portico.app.workflows import GatewayDoorsOfPlans, inline_engine, open_workflows
 from portico.engine.ports import Bus
 from portico.engine.runs import Kind
-from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.catalog import CATALOGUE
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.server import AGENTS, BUILTIN
-from portico.gateway.follow_sources import FollowSources
-from portico.gateway.keep_builtin import KeepBuiltin
-from portico.gateway.keep_result import KeepResult
-from portico.gateway.look_again import look_again
+from portico.gateway.core.servers import AGENTS, BUILTIN
+from portico.gateway.discovery import KeepBuiltin, look_again
 from portico.gateway.ports import Embedder
-from portico.gateway.reconcile_servers import ReconcileServers
+from portico.gateway.results import KeepResult
+from portico.gateway.server_files import FollowSources, ReconcileServers
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.interfaces.http.use_cases import UseCases

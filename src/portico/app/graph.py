@@ -1,7 +1,7 @@
 """The learnt graph, put on its doors."""
 
 from portico.adapters.graph.rust_math import RustGraphMath
-from portico.gateway.catalogue import Catalogues
+from portico.gateway.catalog import Catalogues
 from portico.interfaces.http.graph_use_cases import GraphUseCases
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal

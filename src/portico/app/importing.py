@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from portico.app.client_files import client_files
 from portico.app.ground import Ground
-from portico.gateway.core.client_files.telling_apart import told_apart
-from portico.gateway.core.client_files.wish import Described
+from portico.gateway.core.client_configs import told_apart
+from portico.gateway.core.config_documents import Described
 from portico.interfaces.cli.house import ImportRoom, SettingChange
 
 if TYPE_CHECKING:
@@ -119,12 +119,11 @@ def _room(
     from portico.adapters.system.clock import SystemClock, system_entropy
     from portico.adapters.system.shipped_effects import shipped_effects
     from portico.adapters.tokens.o200k import O200k
-    from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
-    from portico.gateway.examine_servers import ExamineServers
-    from portico.gateway.import_servers import AcceptListed, ImportServers
-    from portico.gateway.index_server import IndexServer
-    from portico.gateway.reconcile_servers import ReconcileServers
-    from portico.gateway.weigh_context import WeighContext
+    from portico.gateway.discovery import IndexServer
+    from portico.gateway.server_approval import AcceptTools, ApproveLaunch, ReviewServers
+    from portico.gateway.server_files import AcceptListed, ImportServers, ReconcileServers
+    from portico.gateway.start_diagnostics import ExamineServers
+    from portico.gateway.surface import WeighContext
 
     servers, tools = PostgresServers(transactions), PostgresTools(transactions)
     clock, tokenizer, shipped = SystemClock(), O200k(), shipped_effects()

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from portico.app.assemble_workflows import WorkflowDoors
 from portico.engine.runs import Kind
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.keep_result import KeepResult
+from portico.gateway.catalog import Catalogues
+from portico.gateway.results import KeepResult
 from portico.interfaces.http.program_use_cases import ProgramUseCases
 from portico.workflows.core.programs import PROGRAM, ProgramLimits
 from portico.workflows.execution import EngineSide

@@ -7,7 +7,7 @@ from datetime import timedelta
 from portico.adapters.telemetry.ahead_meter import watch_lane
 from portico.app.ahead import AheadSwitches
 from portico.app.background import Lasting
-from portico.gateway.catalogue import Catalogues
+from portico.gateway.catalog import Catalogues
 from portico.gateway.ports import SchemaCheck, Upstreams
 from portico.guard.authentication import AsTheyAre
 from portico.guard.policy_gate import Gate

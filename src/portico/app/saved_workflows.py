@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from portico.adapters.cross_domain.workflow_tools import Running
 from portico.engine.ports import Bus
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.house import house
-from portico.gateway.ports import Servers, Tools
+from portico.gateway.catalog import Catalogues
+from portico.gateway.ports import Servers, Tools, house
 from portico.guard.policy_gate import Gate
 from portico.guard.ports import Audit, Together
 from portico.interfaces.http.saved_use_cases import SavedUseCases

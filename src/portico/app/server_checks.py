@@ -12,9 +12,9 @@ from portico.adapters.postgres.servers import PostgresServers
 from portico.app.entered import entered
 from portico.app.ground import Ground
 from portico.engine.core.store import Finding, State
-from portico.gateway.core.node_words import OLDEST, getting, major
-from portico.gateway.core.server import Server, Stdio
-from portico.gateway.examine_servers import Examined
+from portico.gateway.core.servers import Server, Stdio
+from portico.gateway.core.start_diagnostics import OLDEST, getting, major
+from portico.gateway.start_diagnostics import Examined
 from portico.interfaces.cli.house import Importing
 from portico.kernel.errors import PorticoError
 

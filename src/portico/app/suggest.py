@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from portico.adapters.postgres.past_plans import PostgresPastPlans
 from portico.adapters.postgres.suggestions import PostgresSuggestions
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.look_up import LookUp
+from portico.gateway.catalog import Catalogues
 from portico.gateway.ports import Embedder, Results
+from portico.gateway.search import LookUp
 from portico.guard.ports import Contexts, Together
 from portico.interfaces.http.suggest_use_cases import SuggestUseCases
 from portico.kernel.clock import Clock

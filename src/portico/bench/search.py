@@ -30,18 +30,26 @@ from portico.bench.tool_sets import (
     missing_files,
     read_sets,
 )
-from portico.gateway.core import embedding
-from portico.gateway.core.embedding import EmbeddingModel
+from portico.gateway.core import search_text
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.search.abstain import Judgement
-from portico.gateway.core.search.fusion import ENCODER, LEXICAL, STATIC, Weights
-from portico.gateway.core.search.index import SearchIndex
-from portico.gateway.core.search.index_texts import texts_to_index
-from portico.gateway.core.search.learnt import SHIPPED, Learning, Learnt
-from portico.gateway.core.search.lexical import Stem
-from portico.gateway.core.search.question import Question, texts_to_embed
-from portico.gateway.core.search.ranking import Ranking
-from portico.gateway.core.search.text import ToolText
+from portico.gateway.core.search import (
+    Question,
+    Ranking,
+    SearchIndex,
+    texts_to_embed,
+    texts_to_index,
+)
+from portico.gateway.core.search_scoring import (
+    ENCODER,
+    LEXICAL,
+    SHIPPED,
+    STATIC,
+    Judgement,
+    Learning,
+    Learnt,
+    Weights,
+)
+from portico.gateway.core.search_text import EmbeddingModel, Stem, ToolText
 from portico.interfaces.cli.terminal import At
 from portico.kernel.json import JsonObject
 
@@ -116,8 +124,8 @@ def search(
 def _encoder(at: At, named: str | None) -> Embeds | str:
     """Or why there is none."""
     settings = {each.path: each.value for each in at.house.settings()}
-    wanted = named or str(settings.get("embeddings.encoder", embedding.STATIC))
-    if wanted in {embedding.STATIC, embedding.REMOTE}:
+    wanted = named or str(settings.get("embeddings.encoder", search_text.STATIC))
+    if wanted in {search_text.STATIC, search_text.REMOTE}:
         return f"{wanted}: no encoder of this machine; `--encoder` names one that was pulled"
     try:
         found = OnnxEncoder(EncoderFolder(at.house.encoders().folder).find(wanted))

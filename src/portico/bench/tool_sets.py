@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from portico.gateway.core.search.text import ToolText
+from portico.gateway.core.search_text import ToolText
 
 LIVE, LINK, SEAL, META, ULTRA = "live", "link", "seal", "meta", "ultra"
 MULTI: Final = "meta-multi"

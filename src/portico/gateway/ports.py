@@ -1,26 +1,40 @@
-"""What the gateway needs from the outside world, in the gateway's own words."""
+"""What several subjects of the gateway need from the outside world."""
 
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.gateway.core.call import Answer, Call, CallClaim, CallId, Figures, KeptResult, ResultId
-from portico.gateway.core.client_files.wish import Described
-from portico.gateway.core.embedding import EmbeddingModel
-from portico.gateway.core.learnt import SeenShape, ToolPlace
-from portico.gateway.core.server import Server, ServerId, Stdio
-from portico.gateway.core.tally import Tally
-from portico.gateway.core.tool import Tool, ToolRef
-from portico.gateway.core.upstream import Question, Seen, Target, Vitals, Wanted
-from portico.kernel.errors import Flaw
+from portico.gateway.core.calls import (
+    Answer,
+    Call,
+    CallClaim,
+    CallId,
+    Figures,
+    KeptResult,
+    Question,
+    ResultId,
+    Seen,
+    Target,
+    Vitals,
+    Wanted,
+)
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef
+from portico.gateway.core.config_documents import Described
+from portico.gateway.core.inferred_schema import SeenShape, ToolPlace
+from portico.gateway.core.search_text import EmbeddingModel
+from portico.gateway.core.servers import Server, ServerId, Stdio, Tally
+from portico.guard.core.principals import Scope
+from portico.kernel.errors import Flaw, PorticoError
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
-from portico.kernel.principal import Principal
+from portico.kernel.principal import Principal, PrincipalKind
 from portico.sandbox.core.profile import Profile
 
 
@@ -324,3 +338,40 @@ class Shapes(Protocol):
     ) -> Mapping[ToolPlace, SeenShape]:
         """Of each tool, if anything is known of the definition with this pin."""
         ...
+
+
+async def keep_written(
+    every: timedelta,
+    write_down: Callable[[], Awaitable[None]],
+    at_the_end: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Until it is cancelled; what is noted by then is still written."""
+    try:
+        while True:
+            await asyncio.sleep(every.total_seconds())
+            await write_down()
+    finally:
+        with suppress(PorticoError):
+            await asyncio.shield((at_the_end or write_down)())
+
+
+_SCOPES: Final = frozenset({Scope.SERVERS_READ, Scope.SERVERS_WRITE})
+"""It never approves anything."""
+
+
+_ITSELF: Final = PrincipalId(UUID(int=0))
+
+
+def is_house(principal: PrincipalId) -> bool:
+    return principal == _ITSELF
+
+
+def house(space: SpaceId, login: PrincipalId | None = None) -> Principal:
+    """With somebody's login, where a server answers nobody else."""
+    return Principal(
+        id=login or _ITSELF,
+        space=space,
+        kind=PrincipalKind.WORKER,
+        name="portico",
+        scopes=_SCOPES,
+    )

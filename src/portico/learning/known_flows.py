@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from portico.gateway.core.learnt import Passed, ToolPlace
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.shelf import Shelf
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import Passed, ToolPlace
 from portico.learning.core.dataflow.flows import Flow, Flows
 
 MOST_FLOWS: Final = 5_000

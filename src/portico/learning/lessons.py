@@ -10,13 +10,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.server import Server
-from portico.gateway.core.shapes import shape_of
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.kept_written import keep_written
-from portico.gateway.ports import Shapes
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace, shape_of
+from portico.gateway.core.servers import Server
+from portico.gateway.ports import Shapes, keep_written
 from portico.guard.core.access_request import Act
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ContextNotFound

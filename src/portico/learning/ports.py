@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from portico.gateway.core.learnt import Passed
+from portico.gateway.core.inferred_schema import Passed
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.learning.core.graph.edge import ToolEdge

@@ -6,8 +6,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator
 
+from portico.gateway.core.catalog_snapshot import server_name
 from portico.gateway.core.errors import BadServerName
-from portico.gateway.core.names import server_name
 from portico.learning.core.prefetch.switches import AheadMode
 from portico.learning.core.prefetch.terms import AheadTerms
 

@@ -14,8 +14,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from portico.gateway.core.catalog_snapshot import server_name
 from portico.gateway.core.errors import BadServerName
-from portico.gateway.core.names import server_name
 
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from portico.gateway.core.written_value import referred
+from portico.gateway.core.launch import referred
 from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings, UnreadableSettings
 from portico.settings.gateway import ServerEntry

@@ -9,8 +9,11 @@ from itertools import pairwise
 
 from portico.engine.core.errors import RunNotFound
 from portico.engine.ports import RunBook
-from portico.gateway.core.acquaintance import faded
-from portico.gateway.core.call import (
+from portico.gateway.core.calls import (
+    KNOWN,
+    OLDEST,
+    REST,
+    SKEW,
     Call,
     CallClaim,
     CallId,
@@ -19,10 +22,10 @@ from portico.gateway.core.call import (
     begun_before,
     lost,
 )
-from portico.gateway.core.changes_elsewhere import KNOWN, OLDEST, REST, SKEW
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import BegunBefore
-from portico.gateway.core.server import Http
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.servers import Http
+from portico.gateway.core.tool_usage import faded
 from portico.guard.core.access_request import Act
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ContextId, PrincipalId

@@ -10,11 +10,10 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.gateway.core.call import KeptResult, ResultId, sealed_with
+from portico.gateway.core.calls import KeptResult, ResultId, sealed_with
+from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef
 from portico.gateway.core.errors import ResultNotFound, ServerExists, ServerNotFound
-from portico.gateway.core.server import ADDED, Launch, Plain, Server, ServerId, Stdio
-from portico.gateway.core.tally import Tally, tally
-from portico.gateway.core.tool import Definition, Tool, ToolRef
+from portico.gateway.core.servers import ADDED, Launch, Plain, Server, ServerId, Stdio, Tally, tally
 from portico.guard.core.contexts import context_of
 from portico.guard.ports import Vault
 from portico.kernel.effect import Effect

@@ -18,10 +18,10 @@ from portico.app.edges import LearningDoors
 from portico.app.suggest import SuggestDoors
 from portico.app.workflows import InlineEngine, inline_engine
 from portico.engine.ports import Bus
-from portico.gateway.call_tool import Asking
-from portico.gateway.core.call import Called
-from portico.gateway.keep_result import KeepResult
+from portico.gateway.calls import Asking
+from portico.gateway.core.calls import Called
 from portico.gateway.ports import Embedder, Line, Upstreams, Walls
+from portico.gateway.results import KeepResult
 from portico.guard.approvals import Errands
 from portico.guard.core.access_request import Act, NeedsApproval
 from portico.guard.core.approvals import Waiter

@@ -5,11 +5,11 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 
-from portico.gateway.core.launch_text import to_json
-from portico.gateway.core.profile_text import profile_json, unboxed_json
-from portico.gateway.core.server import Server, ServerId
-from portico.gateway.core.shape_text import shape_json
-from portico.gateway.core.tool import Tool
+from portico.gateway.core.catalog_snapshot import Tool
+from portico.gateway.core.confinement import profile_json, unboxed_json
+from portico.gateway.core.inferred_schema import shape_json
+from portico.gateway.core.launch import to_json
+from portico.gateway.core.servers import Server, ServerId
 from portico.guard.core.spaces import ExportedRow
 from portico.kernel.json import JsonObject
 from portico.kernel.label import may_read

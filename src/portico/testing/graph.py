@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from portico.adapters.graph.rust_math import RustGraphMath
-from portico.gateway.catalogue import Catalogues
+from portico.gateway.catalog import Catalogues
 from portico.kernel.clock import Clock
 from portico.kernel.label import Label, may_read
 from portico.kernel.principal import Principal

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace
 from portico.kernel.clock import Clock
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

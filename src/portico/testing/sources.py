@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
-from portico.gateway.core.client_files.wish import Described
+from portico.gateway.core.config_documents import Described
 
 
 class ScriptedSources:

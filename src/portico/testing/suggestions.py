@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from portico.gateway.core.call import ResultId
+from portico.gateway.core.calls import ResultId
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import PUBLIC, Label, may_read
 from portico.kernel.principal import Principal

@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Phase, Seen, Target, Vitals
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
-from portico.gateway.core.server import Era, Identity
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.core.upstream import Phase, Seen, Target, Vitals
+from portico.gateway.core.servers import Era, Identity
 from portico.gateway.ports import Line
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId

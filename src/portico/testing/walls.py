@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from portico.gateway.core.launch_names import Texts, approved_texts, paths_in, places_in
-from portico.gateway.core.server import Stdio
+from portico.gateway.core.launch import Texts, approved_texts, paths_in, places_in
+from portico.gateway.core.servers import Stdio
 from portico.sandbox.core.errors import BadProfile
 from portico.sandbox.core.profile import Network, Profile
 

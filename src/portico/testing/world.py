@@ -29,10 +29,10 @@ from portico.debate.core.debaters import Persona, Voice, VoiceAsk, VoiceReply
 from portico.debate.core.debates import Debate, DebateId, Note, Outcome
 from portico.debate.core.questions import Cap
 from portico.engine.core.event_log import Entry
-from portico.gateway.core.call import Call, CallId, ResultId
-from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.server import Server, ServerId
-from portico.gateway.core.tool import Tool, ToolRef
+from portico.gateway.core.calls import Call, CallId, ResultId
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef
+from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace
+from portico.gateway.core.servers import Server, ServerId
 from portico.guard.core.approvals import Approval
 from portico.guard.core.audit import Head, Link
 from portico.guard.core.keys import StoredKey

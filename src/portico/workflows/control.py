@@ -16,7 +16,7 @@ from portico.engine.core.errors import (
 )
 from portico.engine.core.runs import Run, RunStatus, Started, Step, StepState
 from portico.engine.runs import control_topic
-from portico.gateway.core.call import CallClaim, ResultId, claim_of
+from portico.gateway.core.calls import CallClaim, ResultId, claim_of
 from portico.gateway.ports import CallHistory
 from portico.guard.approvals import Approvals, ResolveApproval, WithdrawApproval
 from portico.guard.core.approvals import Approval, Outcome, Resolution, Status, Waiter

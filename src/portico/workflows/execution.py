@@ -13,7 +13,7 @@ from portico.engine.core.runs import Step as Noted
 from portico.engine.execution import patiently
 from portico.engine.ports import Bus, Line, RunBook, Runs
 from portico.engine.runs import RunWish
-from portico.gateway.core.call import ResultId, claim_of
+from portico.gateway.core.calls import ResultId, claim_of
 from portico.gateway.ports import CallHistory
 from portico.kernel.durable import Durable
 from portico.kernel.errors import PorticoError

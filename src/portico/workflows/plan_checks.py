@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.aim import aim_at
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import LiveTool, Shelf
+from portico.gateway.core.calls import aim_at
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import SchemaRefused, ToolNotFound
-from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import SchemaCheck
-from portico.gateway.shelf import LiveTool, Shelf
 from portico.guard.core.access_request import Act, Decision, Denied, NeedsApproval
 from portico.guard.core.principals import Scope
 from portico.guard.policy import Decide

@@ -15,14 +15,14 @@ from portico.engine.core.runs import Place, Run, Started, Step
 from portico.engine.execution import patiently
 from portico.engine.ports import RunBook
 from portico.engine.runs import RunWish
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.call import Answer, ResultId
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.calls import Answer, ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ResultNotFound
-from portico.gateway.core.result_pages import text_of
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.keep_result import KeepResult
+from portico.gateway.core.results import text_of
 from portico.gateway.ports import Line
-from portico.gateway.shelf import Shelf
+from portico.gateway.results import KeepResult
 from portico.guard.approvals import Approvals, WithdrawApproval
 from portico.guard.core.approvals import Status
 from portico.guard.core.audit import AuditEntry

@@ -12,7 +12,7 @@ from typing import Final, Protocol, Self, TypeVar
 
 from portico.engine.core.runs import Discreet, Failure
 from portico.engine.execution import patiently
-from portico.gateway.core.call import Answer, KeptResult, ResultId
+from portico.gateway.core.calls import Answer, KeptResult, ResultId
 from portico.gateway.core.errors import ResultNotFound, ToolSaidNo
 from portico.gateway.core.reserved_metadata import admits
 from portico.gateway.ports import Results

@@ -8,7 +8,7 @@ from typing import Final
 
 from portico.engine.core.errors import RunNotFound
 from portico.engine.core.runs import Run, RunPosition, RunStatus, Step
-from portico.gateway.core.call import ResultId, claim_of
+from portico.gateway.core.calls import ResultId, claim_of
 from portico.gateway.core.errors import ResultNotFound
 from portico.gateway.ports import CallHistory
 from portico.guard.approvals import Approvals

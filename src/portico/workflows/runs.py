@@ -12,9 +12,8 @@ from portico.engine.core.errors import KeyReused, RunNotFound
 from portico.engine.core.runs import Run, RunStatus, Started
 from portico.engine.ports import Wakeups
 from portico.engine.runs import RunWish
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.aim import aim_at
-from portico.gateway.core.call import Answer, ResultId
+from portico.gateway.catalog import Catalogues
+from portico.gateway.core.calls import Answer, ResultId, aim_at
 from portico.gateway.ports import Line
 from portico.guard.core.access_request import Act, Action, NeedsApproval
 from portico.guard.core.audit import AuditEntry

@@ -7,21 +7,18 @@ from typing import Final, Protocol
 
 from portico.engine.core.errors import StepFailed
 from portico.engine.ports import Bus
-from portico.gateway.catalogue import CATALOGUE, Catalogues
-from portico.gateway.cleared_servers import ClearedServers
-from portico.gateway.core.acceptance import accepted_server
-from portico.gateway.core.audit_facts import about_server
-from portico.gateway.core.call import Answer
+from portico.gateway.catalog import CATALOGUE, Catalogues
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.calls import Answer, about_server
+from portico.gateway.core.catalog_snapshot import Definition, Standing, Tool, ToolRef, slug
+from portico.gateway.core.discovery import read_tools, tools_read
 from portico.gateway.core.errors import ServerExists, ToolRefused
-from portico.gateway.core.listing import tools_read
-from portico.gateway.core.names import slug
-from portico.gateway.core.pin import launch_pin, set_pin
-from portico.gateway.core.reading import read_tools
+from portico.gateway.core.pins import launch_pin, set_pin
 from portico.gateway.core.reserved_metadata import MOST_DEEP
-from portico.gateway.core.server import OURS, WORKFLOWS, Era, Identity, Inside, Server, ServerId
-from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
+from portico.gateway.core.server_approval import accepted_server
+from portico.gateway.core.servers import OURS, WORKFLOWS, Era, Identity, Inside, Server, ServerId
 from portico.gateway.ports import Servers, Tools
-from portico.gateway.shelf import Shelf
+from portico.gateway.servers import ClearedServers
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import on_lists

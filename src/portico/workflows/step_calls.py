@@ -12,7 +12,19 @@ from typing import Final, Protocol
 from portico.engine.core.errors import StepFailed
 from portico.engine.core.runs import Failure, Run, Step, StepState
 from portico.engine.execution import Lost, patiently
-from portico.gateway.core.call import Answer, CallClaim, Called, ForRun, ResultId, claim_of
+from portico.gateway.approved_calls import ReadOutcome
+from portico.gateway.core.calls import (
+    Answer,
+    CallClaim,
+    Called,
+    ForRun,
+    Question,
+    ResultId,
+    Wanted,
+    claim_of,
+    maybe_made,
+)
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import (
     BegunBefore,
     InputUnsupported,
@@ -22,11 +34,7 @@ from portico.gateway.core.errors import (
     UpstreamDown,
     UpstreamTimedOut,
 )
-from portico.gateway.core.maybe_made import maybe_made
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import CallHistory, Line
-from portico.gateway.read_outcome import ReadOutcome
 from portico.guard.approvals import Approvals
 from portico.guard.core.approvals import Approval, Outcome, Resolution, Status, Waiter
 from portico.guard.core.errors import (

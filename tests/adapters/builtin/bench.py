@@ -29,10 +29,9 @@ from portico.adapters.json_schema.check import JsonSchemaCheck
 from portico.agents.core.model_requests import ModelInfo
 from portico.app.builtin import HouseDoors
 from portico.engine.core.errors import RunNotFound
-from portico.gateway.core.call import Answer, Figures
-from portico.gateway.core.pin import launch_pin
-from portico.gateway.core.upstream import OnBehalf, Target
-from portico.gateway.weigh_call import Weighed
+from portico.gateway.core.calls import Answer, Figures, OnBehalf, Target
+from portico.gateway.core.pins import launch_pin
+from portico.gateway.policy_targets import Weighed
 from portico.guard.core.access_request import Aim, Allowed
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId

@@ -10,9 +10,9 @@ import pytest
 from portico.adapters.builtin.metrics import Measures, Spent
 from portico.agents.core.model_requests import FREE, ModelInfo, ModelRef, Price, Support
 from portico.app.builtin import HouseDoors
-from portico.gateway.core.call import Figures
+from portico.gateway.core.calls import Figures
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.weigh_call import Weighed
+from portico.gateway.policy_targets import Weighed
 from portico.guard.core.access_request import Aim, Decision, Denied, NeedsApproval
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, RunId

@@ -26,15 +26,15 @@ from portico.adapters.sandbox.account import account_for
 from portico.adapters.sandbox.bubblewrap import BubblewrapBox
 from portico.adapters.sandbox.landlock import LandlockBox
 from portico.app.assemble_gateway import Limits, assemble_gateway
-from portico.gateway.core.acceptance import Proposed
-from portico.gateway.core.call import Answer, Verb
+from portico.gateway.core.calls import Answer, Verb
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import (
     BadArguments,
     WrongVerb,
 )
-from portico.gateway.core.server import BUILTIN
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.keep_builtin import KeepBuiltin
+from portico.gateway.core.server_approval import Proposed
+from portico.gateway.core.servers import BUILTIN
+from portico.gateway.discovery import KeepBuiltin
 from portico.guard.core.principals import Role
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonValue

@@ -17,18 +17,17 @@ from portico.adapters.builtin.offers import INSTRUCTIONS, LAUNCH, OFFERED, VERSI
 from portico.adapters.builtin.routing import RoutedUpstreams
 from portico.adapters.json_schema.check import JsonSchemaCheck
 from portico.adapters.system.shipped_effects import shipped_effects
+from portico.gateway.core.calls import OnBehalf, Phase, Target
+from portico.gateway.core.discovery import read_instructions, read_tools
 from portico.gateway.core.errors import (
     OfferNotFound,
     ToolNotFound,
     UpstreamDown,
     UpstreamTimedOut,
 )
-from portico.gateway.core.package import package_of
-from portico.gateway.core.pin import definition_pin
-from portico.gateway.core.proposal import propose
-from portico.gateway.core.reading import read_instructions, read_tools
-from portico.gateway.core.server import BUILTIN, Inside, Stdio
-from portico.gateway.core.upstream import OnBehalf, Phase, Target
+from portico.gateway.core.pins import definition_pin, package_of
+from portico.gateway.core.server_approval import propose
+from portico.gateway.core.servers import BUILTIN, Inside, Stdio
 from portico.kernel.effect import Effect
 from portico.testing.box import ScriptedBox
 from portico.testing.gateway import a_server

@@ -10,7 +10,7 @@ from portico.adapters.client_configs.connecting import ClientConnections
 from portico.adapters.client_configs.kept import Kept
 from portico.adapters.client_configs.reading import ClientFiles
 from portico.adapters.client_configs.whereabouts import ClientPlaces
-from portico.gateway.core.connecting.proposal import Removal
+from portico.gateway.core.client_entry import Removal
 
 PROGRAM: Final = "/opt/portico/bin/portico"
 _FIXTURES: Final = Path(__file__).parents[2] / "gateway/core/client_files/files"

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from portico.gateway.core.client_files.client import described
-from portico.gateway.core.connecting.edit import entry_in
-from portico.gateway.core.connecting.errors import (
+from portico.gateway.core.client_configs import described
+from portico.gateway.core.client_entry import (
+    HOMES,
     ClientCannot,
     ClientFileMalformed,
     ClientFileMoved,
     ClientFileUnreadable,
     EditUnsafe,
+    Standing,
     UnknownClient,
+    entry_in,
+    home_of,
 )
-from portico.gateway.core.connecting.home import HOMES, home_of
-from portico.gateway.core.connecting.standing import Standing
 from tests.adapters.client_configs.prepared import PLACES, PROGRAM, prepared, written_anew
 
 ALL = tuple(PLACES)

@@ -29,9 +29,8 @@ from portico.agents.core.model_requests import Usage
 from portico.agents.core.traces import AgentRunStatus, ToolUse, WholeTrace
 from portico.agents.runs import AgentRunWish, StartedAgentRun
 from portico.engine.event_log import WatchTopics
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, OnBehalf, Phase, Target
 from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
-from portico.gateway.core.upstream import OnBehalf, Phase, Target
 from portico.guard.core.approvals import AnswerKind, Resolution
 from portico.guard.core.errors import Overreach, PrincipalDisabled
 from portico.guard.core.principals import Scope

@@ -28,7 +28,7 @@ from portico.adapters.embeddings.low_rank import write_change
 from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.pull import Order, PullEncoder
 from portico.adapters.system.private_files import open_to_others
-from portico.gateway.core.embedding import StoredEncoder
+from portico.gateway.core.search_text import StoredEncoder
 from tests.adapters.embeddings import tiny
 from tests.adapters.embeddings.serving import serving
 

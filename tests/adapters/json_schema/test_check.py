@@ -9,9 +9,8 @@ import pytest
 
 from portico.adapters.json_schema import check as checking
 from portico.adapters.json_schema.check import MOST_FLAWS, JsonSchemaCheck
-from portico.gateway.core.effort import Effort
 from portico.gateway.core.errors import SchemaRefused
-from portico.gateway.core.schema_limits import check_schema
+from portico.gateway.core.tool_schemas import Effort, check_schema
 from portico.kernel.errors import Flaw
 from portico.kernel.json import JsonObject
 from tests.gateway.core.catalogues import recorded

@@ -21,9 +21,8 @@ from portico.adapters.mcp.resolve import NOBODY, Keeper
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.gateway.core.call import Answer
-from portico.gateway.core.server import Era, Launch, Plain, Stdio, Value
-from portico.gateway.core.upstream import Question, Target, Wanted
+from portico.gateway.core.calls import Answer, Question, Target, Wanted
+from portico.gateway.core.servers import Era, Launch, Plain, Stdio, Value
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject

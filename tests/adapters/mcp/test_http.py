@@ -22,15 +22,22 @@ from portico.adapters.mcp.endpoint import Endpoint
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.streamable import Streamable
 from portico.adapters.mcp.wire import Asked, Message, notification
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Target
 from portico.gateway.core.errors import (
     UpstreamDown,
     UpstreamRefused,
     UpstreamTimedOut,
     UpstreamWantsLogin,
 )
-from portico.gateway.core.server import Era, FromEnvironment, Http, Plain, ServerId, Template, Value
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.servers import (
+    Era,
+    FromEnvironment,
+    Http,
+    Plain,
+    ServerId,
+    Template,
+    Value,
+)
 from portico.guard.core.errors import LoginUnavailable
 from portico.kernel.ids import PrincipalId
 from portico.kernel.redaction import BLACK

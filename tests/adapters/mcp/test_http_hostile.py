@@ -22,9 +22,9 @@ from portico.adapters.mcp.endpoint import Endpoint
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.resolve import Address
 from portico.adapters.mcp.wire import Broken
+from portico.gateway.core.calls import Phase, Target
 from portico.gateway.core.errors import OfferNotFound, UpstreamBusy, UpstreamDown
-from portico.gateway.core.server import Era, FromEnvironment, Http, Template
-from portico.gateway.core.upstream import Phase, Target
+from portico.gateway.core.servers import Era, FromEnvironment, Http, Template
 from tests.adapters.egress.canary import canary
 from tests.adapters.egress.sites import a_site
 from tests.adapters.mcp.pools import (

@@ -21,9 +21,9 @@ from portico.adapters.mcp.resolve import Command
 from portico.adapters.mcp.stdio import Starting, start
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.watch import Watch
+from portico.gateway.core.calls import Phase, Target
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.server import Era, Plain, Stdio
-from portico.gateway.core.upstream import Phase, Target
+from portico.gateway.core.servers import Era, Plain, Stdio
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Limits, Order, Profile

@@ -20,10 +20,9 @@ from portico.adapters.mcp.resolve import Command
 from portico.adapters.mcp.stdio import Starting, start
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.watch import Watch
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Phase
 from portico.gateway.core.errors import UpstreamBusy, UpstreamDown, UpstreamTimedOut
-from portico.gateway.core.server import FromFile, Http, Stdio
-from portico.gateway.core.upstream import Phase
+from portico.gateway.core.servers import FromFile, Http, Stdio
 from portico.kernel.ids import SpaceId
 from tests.adapters.mcp.pools import (
     AMPLE,

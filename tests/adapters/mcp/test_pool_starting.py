@@ -13,17 +13,9 @@ from portico.adapters.mcp.station import Station
 from portico.adapters.mcp.telling import Telling
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Phase, Target
 from portico.gateway.core.errors import UpstreamBusy, UpstreamDown
-from portico.gateway.core.server import (
-    Era,
-    FromEnvironment,
-    FromFile,
-    Plain,
-    Stdio,
-    Template,
-)
-from portico.gateway.core.upstream import Phase, Target
+from portico.gateway.core.servers import Era, FromEnvironment, FromFile, Plain, Stdio, Template
 from portico.gateway.ports import Upstreams
 from portico.kernel.ids import PrincipalId, SpaceId
 from tests.adapters.mcp.pools import (

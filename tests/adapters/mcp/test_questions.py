@@ -21,7 +21,7 @@ from portico.adapters.mcp.greeting import Greeting
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Refusal
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Target, Wanted
 from portico.gateway.core.errors import (
     InputRefused,
     InputUnsupported,
@@ -29,8 +29,7 @@ from portico.gateway.core.errors import (
     UpstreamDown,
     UpstreamTimedOut,
 )
-from portico.gateway.core.server import Era, Http, Identity
-from portico.gateway.core.upstream import Target, Wanted
+from portico.gateway.core.servers import Era, Http, Identity
 from portico.kernel.json import JsonObject
 from tests.adapters.mcp.pools import (
     AMPLE,

@@ -10,9 +10,9 @@ from portico.adapters.mcp.resolve import Ours, address, command
 from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Broken
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.gateway.core.client_files.secrecy import shown_url
+from portico.gateway.core.client_config_values import shown_url
 from portico.gateway.core.errors import UpstreamRefused
-from portico.gateway.core.server import (
+from portico.gateway.core.servers import (
     FromEnvironment,
     FromFile,
     FromSecret,
@@ -22,7 +22,7 @@ from portico.gateway.core.server import (
     Template,
     Value,
 )
-from portico.gateway.core.server import Spelling as Written
+from portico.gateway.core.servers import Spelling as Written
 from portico.guard.core.secrets import SecretRef, SecretsUnavailable
 from tests.adapters.mcp.pools import AMPLE, HOME, Caller, a_pool, launched, said, target
 

@@ -32,7 +32,7 @@ from portico.adapters.mcp.sse import hear
 from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Asked, Broken, Message, Refusal, Spoilt, TooDeep
 from portico.gateway.core.errors import InputUnsupported, UpstreamDown
-from portico.gateway.core.server import Era, Http, Identity, Plain
+from portico.gateway.core.servers import Era, Http, Identity, Plain
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import NotCanonical
 from portico.kernel.redaction import Redaction

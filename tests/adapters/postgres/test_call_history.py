@@ -17,9 +17,9 @@ from portico.adapters.postgres.results import PostgresResults
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
+from portico.gateway.core.calls import Call, CallId, CallOutcome, KeptResult, ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ResultNotFound
-from portico.gateway.core.tool import ToolRef
 from portico.guard.core.vault import VaultClosed, VaultKeys
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId, uuid7

@@ -30,9 +30,9 @@ from portico.debate.core.debates import Debate, DebateId, DebateStatus
 from portico.engine.core.errors import TopicNotFound
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.retention import Keep
-from portico.gateway.core.call import Call, CallId, KeptResult, ResultId
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Call, CallId, KeptResult, ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.guard.core.approvals import Outcome
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label

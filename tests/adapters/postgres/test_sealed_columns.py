@@ -12,7 +12,7 @@ from portico.adapters.crypto.vault import RingVault
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.logins import BEGUN_IN
 from portico.adapters.postgres.sealed_columns import SEALED, SealedRows, rotating_alone
-from portico.gateway.core.call import ResultId, sealed_with
+from portico.gateway.core.calls import ResultId, sealed_with
 from portico.guard.approvals import sealed_for
 from portico.guard.core.oauth_logins import client_context, login_context
 from portico.guard.core.vault import VaultKeys

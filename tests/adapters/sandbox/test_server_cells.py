@@ -15,9 +15,8 @@ from portico.adapters.sandbox.reserved import Reserved
 from portico.adapters.sandbox.server_cells import ServerCells
 from portico.adapters.sandbox.server_walls import ServerWalls
 from portico.adapters.sandbox.surroundings import Looking
-from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.server import Http, Plain, ServerId, Stdio
+from portico.gateway.core.servers import Http, Plain, ServerId, Stdio, Unboxed
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Limits, Network, Profile

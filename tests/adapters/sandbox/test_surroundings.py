@@ -9,7 +9,7 @@ from portico.adapters.sandbox.reserved import Reserved, fewest, of_the_system
 from portico.adapters.sandbox.server_environment import fitted
 from portico.adapters.sandbox.surroundings import Looking, Surroundings
 from portico.adapters.sandbox.toolchain import project_of, steps, whole_path
-from portico.gateway.core.server import FromFile, Plain, Stdio
+from portico.gateway.core.servers import FromFile, Plain, Stdio
 from portico.sandbox.core.profile import Network, Place, Profile
 
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.gateway.core.call import Called
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.tool import Tool
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.calls import Called, Target
+from portico.gateway.core.catalog_snapshot import Tool
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.guard.core.access_request import Act
 from portico.guard.ports import Rules
 from portico.kernel.effect import Effect

@@ -9,9 +9,9 @@ import pytest
 
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.event_log import Entry
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import ServerId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.learnt_count import Count, CountKey

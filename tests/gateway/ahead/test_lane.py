@@ -9,17 +9,16 @@ from functools import partial
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.ahead.mark import AHEAD
-from portico.gateway.core.call import Answer, Called
+from portico.gateway.core.calls import Answer, Called, Question, Wanted
+from portico.gateway.core.catalog_snapshot import Tool
 from portico.gateway.core.errors import (
     InputUnsupported,
     ToolQuarantined,
     UpstreamDown,
     UpstreamTimedOut,
 )
-from portico.gateway.core.server import Http
-from portico.gateway.core.tool import Tool
-from portico.gateway.core.upstream import Question, Wanted
+from portico.gateway.core.reserved_metadata import AHEAD
+from portico.gateway.core.servers import Http
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.server import TEAM
+from portico.gateway.core.servers import TEAM
 from portico.guard.core.access_request import Act
 from portico.guard.core.errors import LimitReached
 from portico.guard.core.keys import Purpose, StoredKey

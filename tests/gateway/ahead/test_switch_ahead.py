@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.cleared_servers import ClearedServers
 from portico.gateway.core.errors import ServerNotFound
+from portico.gateway.servers import ClearedServers
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role
 from portico.kernel.label import PUBLIC, Label, Level

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.tool import Tool
+from portico.gateway.core.catalog_snapshot import Tool
 from portico.guard.core.access_request import Act
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject

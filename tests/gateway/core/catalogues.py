@@ -8,8 +8,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from portico.gateway.core.reading import Unreadable, read_tool
-from portico.gateway.core.tool import Definition
+from portico.gateway.core.catalog_snapshot import Definition
+from portico.gateway.core.discovery import Unreadable, read_tool
 
 COMMITTED = Path(__file__).parents[2] / "fixtures" / "mcp-catalogue"
 

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.call import (
+from portico.gateway.core.approved_calls import answer_of, question_of
+from portico.gateway.core.calls import (
     MARGIN,
     UNBOUNDED,
     Answer,
@@ -16,19 +17,17 @@ from portico.gateway.core.call import (
     CallOutcome,
     Figures,
     Verb,
+    Wanted,
     claim_of,
+    for_the_record,
     lost,
     verb_for,
 )
-from portico.gateway.core.elicited import answer_of, question_of
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import (
     NoLogins,
 )
-from portico.gateway.core.kept_answer import answer_from, answer_kept
-from portico.gateway.core.record import for_the_record
-from portico.gateway.core.result_pages import beginning, pages, text_of
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.core.upstream import Wanted
+from portico.gateway.core.results import answer_from, answer_kept, beginning, pages, text_of
 from portico.guard.core.approvals import AnswerKind
 from portico.guard.core.policy import Danger, Mark
 from portico.kernel.effect import Effect

@@ -9,12 +9,20 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from portico.adapters.tokens.o200k import O200k
-from portico.gateway.core.card import Card, card, describe, fit, one_line
-from portico.gateway.core.learnt import SeenShape
-from portico.gateway.core.shapes import merged, shape_of
-from portico.gateway.core.signature import signature
-from portico.gateway.core.surface import HotTool, fixed_tools, hints, search_description
-from portico.gateway.core.tool import Definition, ToolRef
+from portico.gateway.core.catalog_snapshot import Definition, ToolRef
+from portico.gateway.core.inferred_schema import SeenShape, merged, shape_of
+from portico.gateway.core.surface import (
+    Card,
+    HotTool,
+    card,
+    describe,
+    fit,
+    fixed_tools,
+    hints,
+    one_line,
+    search_description,
+    signature,
+)
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
 from tests.gateway.core.catalogues import recorded

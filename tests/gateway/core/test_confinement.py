@@ -8,8 +8,19 @@ from hypothesis import strategies as st
 
 from portico.adapters.system.shipped_profiles import shipped_profiles
 from portico.gateway.core.confinement import (
+    MOST,
+    parse_profiles,
+    profile_from,
+    profile_json,
+    unboxed_from,
+    unboxed_json,
+)
+from portico.gateway.core.pins import Package, package_of
+from portico.gateway.core.servers import (
     Confinement,
     Hold,
+    Plain,
+    Stdio,
     Unboxed,
     hold_of,
     let_out,
@@ -17,16 +28,6 @@ from portico.gateway.core.confinement import (
     widens,
     within,
 )
-from portico.gateway.core.package import Package, package_of
-from portico.gateway.core.profile_text import (
-    MOST,
-    profile_from,
-    profile_json,
-    unboxed_from,
-    unboxed_json,
-)
-from portico.gateway.core.server import Plain, Stdio
-from portico.gateway.core.shipped_profiles import parse_profiles
 from portico.kernel.json import JsonValue
 from portico.sandbox.core.errors import BadPlace, BadProfile
 from portico.sandbox.core.profile import Network, Place, Profile

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis.strategies import lists, text
 
-from portico.gateway.core.embedding import EmbeddingModel, content_key, fingerprint
+from portico.gateway.core.search_text import EmbeddingModel, content_key, fingerprint
 
 MODEL = EmbeddingModel("minilm", 384, "f1")
 

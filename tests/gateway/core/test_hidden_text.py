@@ -4,9 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.hidden_text import name_flaw, text_flaw, visible
-from portico.gateway.core.plain_text import cut, first_sentence, plain
-from portico.gateway.core.schema_limits import children
+from portico.gateway.core.tool_schemas import children
+from portico.gateway.core.untrusted_text import (
+    cut,
+    first_sentence,
+    name_flaw,
+    plain,
+    text_flaw,
+    visible,
+)
 from portico.kernel.json import JsonValue
 from tests.gateway.core.catalogues import recorded
 

@@ -6,23 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.client_files.client import Client
-from portico.gateway.core.client_files.clients import CLIENTS
-from portico.gateway.core.client_files.cursor import CURSOR
-from portico.gateway.core.client_files.portico_toml import PORTICO_TOML
-from portico.gateway.core.credentials import credentials_in, told
+from portico.gateway.core.client_config_values import credentials_in, told
+from portico.gateway.core.client_configs import CLIENTS, CURSOR, PORTICO_TOML, Client
 from portico.gateway.core.errors import BadLaunch
-from portico.gateway.core.launch_names import (
+from portico.gateway.core.launch import (
     Texts,
     approved_texts,
+    from_json,
     paths_in,
     places_in,
+    referred,
+    shown,
+    to_json,
     written_out,
 )
-from portico.gateway.core.launch_text import from_json, shown, to_json
-from portico.gateway.core.package import Package, package_of
-from portico.gateway.core.pin import launch_pin, unpinned_loaders
-from portico.gateway.core.server import (
+from portico.gateway.core.pins import Package, launch_pin, package_of, unpinned_loaders
+from portico.gateway.core.servers import (
     FromEnvironment,
     FromFile,
     FromSecret,
@@ -33,7 +32,6 @@ from portico.gateway.core.server import (
     Template,
     Value,
 )
-from portico.gateway.core.written_value import referred
 from portico.kernel.json import JsonValue, kept
 from portico.sandbox.core.profile import Place
 from tests.gateway.core.client_files.reading import by_name, said

@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portico.gateway.core.catalog_snapshot import (
+    ToolRef,
+    server_name,
+    slug,
+    vendor_name,
+    vendor_names,
+)
 from portico.gateway.core.errors import BadServerName
-from portico.gateway.core.look_alikes import look_alike, skeleton
-from portico.gateway.core.names import server_name, slug, vendor_name, vendor_names
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.untrusted_text import look_alike, skeleton
 from tests.gateway.core.catalogues import catalogues, recorded
 
 VENDOR = re.compile(r"[A-Za-z0-9_-]{1,48}")

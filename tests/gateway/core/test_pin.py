@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.diff import MOST_CHANGES, Change, diff_definitions, diff_sets, diff_values
-from portico.gateway.core.hidden_text import text_flaw
-from portico.gateway.core.pin import (
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef
+from portico.gateway.core.pins import (
     LOADERS,
     decides_the_code,
     definition_pin,
@@ -21,8 +20,15 @@ from portico.gateway.core.pin import (
     set_pin,
     unpinned_loaders,
 )
-from portico.gateway.core.server import FromEnvironment, FromFile, Http, Launch, Plain, Stdio
-from portico.gateway.core.tool import Tool, ToolRef
+from portico.gateway.core.server_approval import (
+    MOST_CHANGES,
+    Change,
+    diff_definitions,
+    diff_sets,
+    diff_values,
+)
+from portico.gateway.core.servers import FromEnvironment, FromFile, Http, Launch, Plain, Stdio
+from portico.gateway.core.untrusted_text import text_flaw
 from portico.kernel.json import JsonObject
 from portico.kernel.tokens import NO_TOKENS
 from tests.gateway.core.catalogues import recorded

@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from portico.adapters.system.shipped_effects import shipped_effects
-from portico.gateway.core.effect_words import (
+from portico.gateway.core.catalog_snapshot import Definition
+from portico.gateway.core.effects import (
     Doing,
+    ShippedEffects,
     Sign,
     meaning,
     name_signs,
     onward_signs,
+    parse_shipped,
     sentence_signs,
     words,
 )
-from portico.gateway.core.package import Package
-from portico.gateway.core.pin import definition_pin
-from portico.gateway.core.proposal import propose
-from portico.gateway.core.shipped_effects import ShippedEffects, parse_shipped
-from portico.gateway.core.tool import Definition
+from portico.gateway.core.pins import Package, definition_pin
+from portico.gateway.core.server_approval import propose
 from portico.kernel.effect import Effect
 from tests.gateway.core.catalogues import catalogues, recorded
 from tests.gateway.core.tools import a_tool

@@ -8,21 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.listing import as_listed, merged, merged_of_one, tools_read
-from portico.gateway.core.pin import definition_pin, set_pin
-from portico.gateway.core.reading import (
+from portico.gateway.core.calls import Seen
+from portico.gateway.core.catalog_snapshot import Definition, Tool
+from portico.gateway.core.discovery import (
     LONGEST_DESCRIPTION,
     MOST_OFFERS,
     MOST_TOOLS,
     Unreadable,
+    as_listed,
+    merged,
+    merged_of_one,
     read_instructions,
     read_offers,
     read_tool,
     read_tools,
+    tools_read,
 )
-from portico.gateway.core.server import Era, Identity
-from portico.gateway.core.tool import Definition, Tool
-from portico.gateway.core.upstream import Seen
+from portico.gateway.core.pins import definition_pin, set_pin
+from portico.gateway.core.servers import Era, Identity
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.tokens import Tokens

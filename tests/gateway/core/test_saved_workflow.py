@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.reading import read_tools
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.discovery import read_tools
 from portico.gateway.core.reserved_metadata import admits, used_by, without_admission
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId

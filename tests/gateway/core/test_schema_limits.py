@@ -6,17 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.effort import BEYOND, Effort, cost
 from portico.gateway.core.errors import SchemaRefused
-from portico.gateway.core.local_ref import is_local, target
-from portico.gateway.core.schema_limits import (
+from portico.gateway.core.inferred_schema import vague
+from portico.gateway.core.tool_schemas import (
+    BEYOND,
     MOST_BYTES,
     MOST_NODES,
     MOST_PATTERNS,
+    Effort,
     check_schema,
     check_size,
+    cost,
+    is_local,
+    target,
 )
-from portico.gateway.core.vague_schema import vague
 from portico.kernel.json import JsonObject, JsonValue
 from tests.gateway.core.catalogues import recorded
 from tests.gateway.core.hostile_schemas import (

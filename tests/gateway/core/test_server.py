@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.aim import aim_at
-from portico.gateway.core.client_files.wish import Wish
-from portico.gateway.core.confinement import Unboxed
+from portico.gateway.core.calls import aim_at
+from portico.gateway.core.catalog_snapshot import Standing, Tool, ToolRef
+from portico.gateway.core.config_documents import Wish
 from portico.gateway.core.errors import (
     BadLaunch,
     OfferNotFound,
@@ -19,9 +19,9 @@ from portico.gateway.core.errors import (
     ServerGone,
     ServerNotApproved,
 )
-from portico.gateway.core.launch_text import check_launch, from_json, shown, to_json
-from portico.gateway.core.nearest import nearest_servers
-from portico.gateway.core.offers import (
+from portico.gateway.core.launch import check_launch, from_json, shown, to_json
+from portico.gateway.core.pins import Package, launch_pin, package_of, unpinned_loaders
+from portico.gateway.core.resources_and_prompts import (
     Offers,
     offers_of,
     our_uri,
@@ -29,23 +29,24 @@ from portico.gateway.core.offers import (
     whose_prompt,
     whose_uri,
 )
-from portico.gateway.core.package import Package, package_of
-from portico.gateway.core.pin import launch_pin, unpinned_loaders
-from portico.gateway.core.reconciling import newly_wished
-from portico.gateway.core.server import (
+from portico.gateway.core.search import nearest_servers
+from portico.gateway.core.server_files import newly_wished
+from portico.gateway.core.servers import (
     Http,
     Identity,
     Inside,
     Server,
     ServerId,
     Stdio,
+    Tally,
+    Unboxed,
     as_approved,
     check_may_start,
     standing,
+    standings,
+    tally,
 )
-from portico.gateway.core.start_advice import advice
-from portico.gateway.core.tally import Tally, standings, tally
-from portico.gateway.core.tool import Standing, Tool, ToolRef
+from portico.gateway.core.start_diagnostics import advice
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue, kept
 from portico.kernel.tokens import Tokens

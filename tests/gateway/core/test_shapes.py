@@ -10,13 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.acquaintance import faded
-from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.result_path import item, member
-from portico.gateway.core.server import ServerId
-from portico.gateway.core.shape_keys import names_a_field
-from portico.gateway.core.shape_text import line_of, schema_of, shape_from, shape_json
-from portico.gateway.core.shapes import DEEPEST, MOST, UNSEEN, Shape, merged, shape_of
+from portico.gateway.core.inferred_schema import (
+    DEEPEST,
+    MOST,
+    UNSEEN,
+    Passed,
+    SeenShape,
+    Shape,
+    ToolPlace,
+    line_of,
+    merged,
+    names_a_field,
+    schema_of,
+    shape_from,
+    shape_json,
+    shape_of,
+)
+from portico.gateway.core.results import item, member
+from portico.gateway.core.servers import ServerId
+from portico.gateway.core.tool_usage import faded
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
 from portico.learning.core.learnt_count import Count, CountKey

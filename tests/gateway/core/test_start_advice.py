@@ -2,12 +2,9 @@
 
 import pytest
 
-from portico.gateway.core.launch_text import shown
-from portico.gateway.core.mending import how_to_mend
-from portico.gateway.core.node_words import major, node_advice
-from portico.gateway.core.older_library import installing_older, needs_older, repinned
-from portico.gateway.core.server import FromEnvironment, Http, Plain, Server, Stdio
-from portico.gateway.core.start_advice import advice
+from portico.gateway.core.launch import installing_older, needs_older, repinned, shown
+from portico.gateway.core.servers import FromEnvironment, Http, Plain, Server, Stdio
+from portico.gateway.core.start_diagnostics import advice, how_to_mend, major, node_advice
 from portico.testing.gateway import a_server
 
 ENDED = "it ended with exit code 1"

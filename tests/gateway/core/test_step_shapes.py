@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.learnt import SeenShape
-from portico.gateway.core.shapes import merged, shape_of
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import SeenShape, merged, shape_of
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.dataflow.shape import OutputField, StepShape
 from portico.learning.core.dataflow.step_shapes import KnownTool, step_shapes

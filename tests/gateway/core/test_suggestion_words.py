@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.effect import Effect
 from portico.learning.core.suggest.fill import From, MissingArgument, Origin
 from portico.learning.core.suggest.mode import Mode

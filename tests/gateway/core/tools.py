@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from portico.gateway.core.reading import Unreadable, read_tool
-from portico.gateway.core.tool import Definition
+from portico.gateway.core.catalog_snapshot import Definition
+from portico.gateway.core.discovery import Unreadable, read_tool
 
 
 def a_tool(name: str = "tool", description: str = "", **more: Any) -> Definition:

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import Passed, ToolPlace
-from portico.gateway.core.tool import Tool
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import Tool
+from portico.gateway.core.inferred_schema import Passed, ToolPlace
 from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import portico
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.label import PUBLIC
 from portico.learning.core.graph.edge import EdgeKind, ToolEdge
 from portico.testing.gateway_doors import ANYTHING
@@ -16,7 +16,7 @@ from tests.gateway.graph.test_graphs import in_task
 from tests.gateway.open_room import ANA, READ, WEATHER, OpenRoom
 
 SOURCE = Path(portico.__file__).parent
-SEARCH = ["portico.gateway.find_tools", "portico.gateway.look_up", "portico.gateway.build_index"]
+SEARCH = ["portico.gateway.search", "portico.gateway.search", "portico.gateway.search_index"]
 GRAPH = ("portico.gateway.graph", "portico.gateway.core.graph", "portico.adapters.graph")
 QUERIES = ["read a file", "delete it for good", "rain and wind", "write text", "nothing of this"]
 

@@ -7,8 +7,8 @@ from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.engine.core.errors import StepFailed
 from portico.engine.core.runs import Run
 from portico.engine.runs import Kind
-from portico.gateway.core.call import Answer
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.durable import Durable
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId

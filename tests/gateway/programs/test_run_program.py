@@ -10,8 +10,8 @@ import pytest
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.runs import RunStatus
-from portico.gateway.core.call import ResultId
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.vault import VaultClosed
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal

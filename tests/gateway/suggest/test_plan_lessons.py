@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level

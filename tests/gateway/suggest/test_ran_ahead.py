@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 from portico.learning.core.prefetch.terms import AheadTerms

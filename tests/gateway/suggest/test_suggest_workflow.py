@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from portico.gateway.shelf import Shelf
+from portico.gateway.catalog_snapshot import Shelf
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
 from portico.kernel.effect import Effect

@@ -15,8 +15,8 @@ from portico.app.workflows import InlineEngine
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Leg, Run, RunStatus, Step, StepState, Taken
 from portico.engine.ports import Journal
-from portico.gateway.core.call import Answer, claim_of
-from portico.gateway.core.tool import Tool
+from portico.gateway.core.calls import Answer, claim_of
+from portico.gateway.core.catalog_snapshot import Tool
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Resolution, Via
 from portico.guard.core.errors import ApprovalOver

@@ -13,9 +13,9 @@ from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Leg, Run, RunStatus, Step, Taken, as_it_is
 from portico.engine.execution import Execution
-from portico.gateway.call_tool import CallTool
-from portico.gateway.catalogue import CATALOGUE
-from portico.gateway.core.call import CallClaim, CallId, KeptResult, ResultId
+from portico.gateway.calls import CallTool
+from portico.gateway.catalog import CATALOGUE
+from portico.gateway.core.calls import CallClaim, CallId, KeptResult, ResultId
 from portico.gateway.core.errors import ResultNotFound, UpstreamDown, UpstreamTimedOut
 from portico.guard.core.approvals import AnswerKind, Resolution
 from portico.guard.core.errors import KeyEnded, Refused

@@ -10,7 +10,7 @@ import pytest
 from portico.engine.core.errors import LedElsewhere, TopicRefused
 from portico.engine.core.runs import Run
 from portico.engine.runs import CancelRun, ForkRun, ResumeRun
-from portico.gateway.core.call import Answer, Call, CallClaim
+from portico.gateway.core.calls import Answer, Call, CallClaim
 from portico.gateway.core.errors import UpstreamTimedOut
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Outcome, Resolution, Status, Via

@@ -9,8 +9,8 @@ import pytest
 
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Failure, RunStatus, Step, Taken
-from portico.gateway.call_tool import CallTool
-from portico.gateway.core.call import Answer, Call, CallClaim, KeptResult, ResultId
+from portico.gateway.calls import CallTool
+from portico.gateway.core.calls import Answer, Call, CallClaim, KeptResult, ResultId
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal

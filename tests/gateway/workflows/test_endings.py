@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from portico.engine.core.errors import RunNotFound, StepNotFound
+from portico.gateway.core.catalog_snapshot import Tool
 from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
-from portico.gateway.core.tool import Tool
 from portico.guard.core.approvals import AnswerKind, Resolution, Status
 from portico.guard.core.errors import NotPermitted, PersonNeeded
 from portico.interfaces.http.approvals import approval_out

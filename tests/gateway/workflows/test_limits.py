@@ -11,7 +11,7 @@ import pytest
 
 from portico.engine.core.errors import KeyReused, RunNotFound
 from portico.engine.core.runs import Run
-from portico.gateway.core.call import ForRun, claim_of
+from portico.gateway.core.calls import ForRun, claim_of
 from portico.gateway.core.errors import UpstreamTimedOut
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope

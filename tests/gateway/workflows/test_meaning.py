@@ -4,7 +4,7 @@ what the plan means."""
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
 from portico.testing.gateway import a_tool, an_approved_server

@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from portico.engine.core.errors import RunNotFound
-from portico.gateway.approved_call import APPROVED_CALL
-from portico.gateway.core.call import Answer
+from portico.gateway.approved_calls import APPROVED_CALL
+from portico.gateway.core.calls import Answer
 from portico.gateway.core.errors import UpstreamRefused
 from portico.guard.core.approvals import AnswerKind
 from portico.kernel.ids import ApprovalId, ContextId, RunId

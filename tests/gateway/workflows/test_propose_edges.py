@@ -10,12 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.call import Answer
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import Tool
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.pin import set_pin
-from portico.gateway.core.tool import Tool
-from portico.gateway.shelf import Shelf
+from portico.gateway.core.pins import set_pin
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Phase, Target
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ToolNotFound, UpstreamDown
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.core.upstream import Phase, Target
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Resolution, Via
 from portico.guard.core.errors import ApprovalPending, NotPermitted, Refused

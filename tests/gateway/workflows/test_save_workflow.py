@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from portico.gateway.core.catalog_snapshot import Standing, ToolRef
 from portico.gateway.core.errors import (
     ServerBuiltIn,
     ServerDisabled,
@@ -13,8 +14,7 @@ from portico.gateway.core.errors import (
     ToolNotFound,
     ToolRefused,
 )
-from portico.gateway.core.server import OURS, WORKFLOWS, Server
-from portico.gateway.core.tool import Standing, ToolRef
+from portico.gateway.core.servers import OURS, WORKFLOWS, Server
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role

@@ -9,9 +9,9 @@ from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.engine.core.store import Migration, Removed, Upgraded
 from portico.engine.ports import Archive, Check
 from portico.engine.store import Diagnose, MigrateStore
-from portico.gateway.core.client_files.wish import Described
-from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
+from portico.gateway.core.config_documents import Described
 from portico.gateway.core.errors import EmbedderUnavailable
+from portico.gateway.core.search_text import EmbeddingModel, StoredEncoder
 from portico.guard.vault import Rotated
 from portico.interfaces.cli.house import (
     EncoderOrder,

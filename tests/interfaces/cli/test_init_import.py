@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.client_files.wish import Described, Problem, Wish
-from portico.gateway.core.server import FromFile, Http, Plain, Stdio
-from portico.gateway.core.tool import Standing
-from portico.gateway.examine_servers import ExamineServers
-from portico.gateway.import_servers import AcceptListed, ImportServers
-from portico.gateway.weigh_context import ContextWeight, WeighContext
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.config_documents import Described, Problem, Wish
+from portico.gateway.core.servers import FromFile, Http, Plain, Stdio
+from portico.gateway.server_files import AcceptListed, ImportServers
+from portico.gateway.start_diagnostics import ExamineServers
+from portico.gateway.surface import ContextWeight, WeighContext
 from portico.interfaces.cli.house import ImportRoom
 from portico.interfaces.cli.init_words import offers, picked, take_question, weight_text
 from portico.kernel.effect import Effect

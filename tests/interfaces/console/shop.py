@@ -2,9 +2,8 @@
 
 import re
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.core.upstream import Seen
+from portico.gateway.core.calls import Answer, Seen
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen
 from tests.interfaces.console.conftest import Browser

@@ -7,7 +7,7 @@ import pytest
 from portico.agents.core.agent_checks import Known, flaws
 from portico.agents.core.agents import TEMPLATES, AgentSpec, read_spec
 from portico.agents.core.model_requests import ModelRef, ProviderState
-from portico.gateway.core.tool import Definition, Tool, ToolRef
+from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef
 from portico.interfaces.console.forms import Form
 from portico.interfaces.console.screens.agents.draft import (
     Draft,

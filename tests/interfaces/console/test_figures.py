@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from portico.agents.core.traces import ModelStats
-from portico.gateway.core.call import Call, CallId, CallOutcome
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Call, CallId, CallOutcome
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.interfaces.console.screens.metrics.csv_text import models_csv
 from portico.interfaces.console.screens.metrics.series import (
     MOST,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.interfaces.console.screens.run.drawing import MOST_PARTS
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.upstreams import text

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.launch_text import check_launch, shown, to_json
+from portico.gateway.core.launch import check_launch, shown, to_json
 from portico.interfaces.console.screens.servers.paste import Reading, read_paste
 from portico.testing.upstreams import seen
 from tests.interfaces.console.bridge_scene import words

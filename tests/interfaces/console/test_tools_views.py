@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.call import Answer, Called, CallId
-from portico.gateway.core.search.ranking import MatchedWord, Why
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer, Called, CallId
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.search import MatchedWord, Why
 from portico.interfaces.console.forms import BadForm, Form
 from portico.interfaces.console.screens.tools.result_view import result
 from portico.interfaces.console.screens.tools.schema_form import (

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from portico.agents.core.model_requests import ProviderState
-from portico.gateway.manage_servers import ServerLook
-from portico.gateway.weigh_context import ContextWeight
+from portico.gateway.servers import ServerLook
+from portico.gateway.surface import ContextWeight
 from portico.interfaces.console.screens.welcome.clients import clients
 from portico.interfaces.console.screens.welcome.first_steps import first_steps, weight
 from portico.interfaces.console.screens.welcome.samples import SAMPLES, offered

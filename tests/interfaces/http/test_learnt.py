@@ -1,7 +1,7 @@
 """What has been learnt from results over REST: proposed edges, and the graph."""
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen
 from tests.interfaces.http.asgi import Answer as Answered

@@ -7,8 +7,8 @@ import pytest
 from dirty_equals import IsPartialDict, IsStr
 from inline_snapshot import snapshot
 
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import UpstreamWantsLogin
-from portico.gateway.core.tool import ToolRef
 from portico.guard.core.tokens import EVERY, grants_of
 from portico.interfaces.http.challenge import METADATA, ProtectedResource
 from portico.kernel.json import JsonObject

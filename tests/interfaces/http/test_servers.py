@@ -3,9 +3,9 @@ away; and their tools, which are called."""
 
 from datetime import timedelta
 
-from portico.gateway.core.ahead.mark import marked
-from portico.gateway.core.call import Called, CallId
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Called, CallId
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.reserved_metadata import marked
 from portico.interfaces.http.calls import answer_out
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen, text

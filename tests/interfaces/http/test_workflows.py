@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.upstreams import seen, text

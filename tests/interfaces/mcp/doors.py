@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portico.gateway.core.call import Verb
-from portico.gateway.core.offers import our_uri
+from portico.gateway.core.calls import Verb
+from portico.gateway.core.resources_and_prompts import our_uri
 from portico.guard.core.principals import Scope
 from portico.interfaces.mcp.bridge.mount import BRIDGE as BRIDGE_PATH
 from portico.interfaces.mcp.debate.mount import DEBATE as DEBATE_PATH

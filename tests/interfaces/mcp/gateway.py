@@ -15,11 +15,11 @@ import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from portico.gateway.core.call import Answer, CallId
+from portico.gateway.core.calls import Answer, CallId
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import OfferNotFound, ServerNotFound, ToolNotFound
-from portico.gateway.core.offers import Offers, whose_uri
+from portico.gateway.core.resources_and_prompts import Offers, whose_uri
 from portico.gateway.core.surface import HotTool, fixed_tools
-from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Line
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import NotAuthenticated

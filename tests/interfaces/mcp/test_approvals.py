@@ -7,7 +7,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.gateway.core.errors import LoginNeeded
 from portico.gateway.ports import Line
 from portico.guard.core.errors import ApprovalPending

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.call import Answer, ResultId, Verb
+from portico.gateway.core.calls import Answer, ResultId, Verb
 from portico.gateway.ports import Line
 from portico.kernel.json import JsonObject
 from tests.interfaces.mcp.gateway import Site, said

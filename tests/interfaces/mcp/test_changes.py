@@ -6,7 +6,7 @@ from typing import Any
 from mcp.client.subscriptions import ServerEvent
 from mcp.shared.subscriptions import ToolsListChanged
 
-from portico.gateway.core.offers import Offers
+from portico.gateway.core.resources_and_prompts import Offers
 from tests.interfaces.mcp.gateway import HOME, Site, hot_tool, until
 
 

@@ -7,10 +7,9 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from portico.gateway.core.call import Answer, Verb
+from portico.gateway.core.calls import Answer, Question, Verb, Wanted
 from portico.gateway.core.errors import InputRefused
-from portico.gateway.core.offers import Offers
-from portico.gateway.core.upstream import Question, Wanted
+from portico.gateway.core.resources_and_prompts import Offers
 from portico.gateway.ports import Line
 from portico.kernel.json import JsonObject
 from tests.interfaces.mcp.gateway import Site, Tool, hot_tool, said

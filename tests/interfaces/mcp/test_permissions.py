@@ -9,7 +9,7 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from portico.gateway.core.call import Verb, verb_for
+from portico.gateway.core.calls import Verb, verb_for
 from portico.guard.core.principals import SCOPES_OF, Role, Scope
 from portico.interfaces.mcp.answers import ERROR_META
 from portico.interfaces.mcp.bridge.mount import BridgeFace

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Question, Wanted
 from portico.gateway.core.errors import InputUnsupported
-from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
 from portico.interfaces.mcp.asking import able, check, missing
 from portico.interfaces.mcp.conversation import Conversation

@@ -16,8 +16,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.upstream import Question, Wanted
+from portico.gateway.core.calls import Answer, Question, Wanted
 from portico.gateway.ports import Line
 from portico.interfaces.cli.server import NotRunning
 from portico.interfaces.cli.stdio_link import Link, lines_of_input

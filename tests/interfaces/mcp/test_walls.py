@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.gateway.ports import Line
 from portico.interfaces.mcp.mount import MOST
 from portico.kernel.json import JsonObject

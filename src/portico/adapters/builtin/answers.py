@@ -5,7 +5,7 @@ from base64 import b64encode
 from codecs import lookup
 from typing import Final
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 

@@ -5,8 +5,8 @@ from typing import ClassVar, Final, Protocol
 from portico.adapters.builtin import given
 from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import AboutTheHouse, Errand, Offered, hints, schema
-from portico.gateway.core.call import Answer
-from portico.gateway.weigh_call import Weighed
+from portico.gateway.core.calls import Answer
+from portico.gateway.policy_targets import Weighed
 from portico.guard.core.access_request import Allowed, Decision, Denied, NeedsApproval
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject

@@ -7,7 +7,7 @@ from portico.adapters.builtin import given
 from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import AboutTheHouse, Errand, Offered, hints, schema
 from portico.agents.core.model_requests import ModelInfo
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

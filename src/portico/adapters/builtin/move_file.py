@@ -8,7 +8,7 @@ from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.paths import PATH
 from portico.adapters.builtin.tool import Errand, Everywhere, Offered, hints, schema
 from portico.adapters.builtin.workspace import Workspaces
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
+from portico.gateway.core.calls import Target
 from portico.gateway.core.errors import OfferNotFound
-from portico.gateway.core.upstream import Target
 from portico.gateway.ports import Line
 from portico.kernel.json import JsonObject
 

@@ -17,7 +17,7 @@ from portico.adapters.builtin.send_request import SEND_REQUEST
 from portico.adapters.builtin.shell import SHELL
 from portico.adapters.builtin.workflow_state import WORKFLOW_STATE
 from portico.adapters.builtin.write_file import WRITE_FILE
-from portico.gateway.core.server import BUILTIN, Inside
+from portico.gateway.core.servers import BUILTIN, Inside
 
 VERSION: Final = "1"
 """Another one as soon as one of them can do more than it could: then it is approved anew. A word

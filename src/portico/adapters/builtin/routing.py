@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Protocol
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.server import Inside
-from portico.gateway.core.upstream import Seen, Target, Vitals
+from portico.gateway.core.calls import Answer, Seen, Target, Vitals
+from portico.gateway.core.servers import Inside
 from portico.gateway.ports import Line, Upstreams
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from portico.adapters.builtin import given
 from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import Errand, Everywhere, Offered, hints, schema
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
 from portico.sandbox.core.requests import CodeLimits, CodeOutcome

@@ -16,7 +16,7 @@ from portico.adapters.builtin.web_words import (
     OpenWeb,
     answer,
 )
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.sandbox.core.profile import Request

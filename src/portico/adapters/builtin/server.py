@@ -10,10 +10,9 @@ from portico.adapters.builtin.answers import refusal
 from portico.adapters.builtin.nothing_beside import NothingBeside
 from portico.adapters.builtin.offers import INSTRUCTIONS, VERSION
 from portico.adapters.builtin.tool import BuiltinTool, Errand
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Phase, Seen, Target, Vitals
 from portico.gateway.core.errors import ToolNotFound, UpstreamDown, UpstreamTimedOut
-from portico.gateway.core.server import Era, Identity
-from portico.gateway.core.upstream import Phase, Seen, Target, Vitals
+from portico.gateway.core.servers import Era, Identity
 from portico.gateway.ports import Line
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId

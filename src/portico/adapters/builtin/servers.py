@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import Context
 
-from portico.gateway.core.server import Server, ServerId
-from portico.gateway.keep_builtin import KeepBuiltin
+from portico.gateway.core.servers import Server, ServerId
+from portico.gateway.discovery import KeepBuiltin
 from portico.gateway.ports import Servers
 from portico.kernel.principal import Principal
 

@@ -10,7 +10,7 @@ from portico.adapters.builtin import given
 from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import Errand, Offered, hints, schema
 from portico.adapters.builtin.workspace import Workspace, Workspaces
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.sandbox.core.errors import BoxUnavailable

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.server import BUILTIN
+from portico.gateway.core.servers import BUILTIN
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue

@@ -6,7 +6,7 @@ from typing import Final
 
 from portico.adapters.builtin.answers import content, told, words_of
 from portico.adapters.builtin.tool import schema
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.kernel.json import JsonObject
 from portico.sandbox.core.profile import Fetched
 from portico.sandbox.requests import Web

@@ -6,7 +6,7 @@ from typing import ClassVar, Final, Protocol
 from portico.adapters.builtin import given
 from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import AboutTheHouse, Errand, Offered, hints, schema
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject

@@ -14,24 +14,30 @@ from portico.adapters.client_configs.replacing import (
     put_in_place,
 )
 from portico.adapters.client_configs.whereabouts import ClientPlaces
-from portico.gateway.core.client_files.client import Client
-from portico.gateway.core.client_files.wish import Described
-from portico.gateway.core.connecting.edit import entry_in, with_entry, without_entry
-from portico.gateway.core.connecting.errors import (
+from portico.gateway.core.client_configs import Client
+from portico.gateway.core.client_entry import (
+    HOMES,
     ClientFileMalformed,
     ClientFileMoved,
     ClientFileUnreadable,
-)
-from portico.gateway.core.connecting.home import HOMES, Home, Scope, home_of
-from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
-from portico.gateway.core.connecting.standing import (
+    Found,
+    Home,
+    Proposal,
+    Removal,
+    Scope,
     Standing,
+    Written,
     also_listed,
+    entry_in,
+    home_of,
     shown_diff,
     standing,
     switched_off,
+    with_entry,
+    without_entry,
 )
-from portico.gateway.core.connecting.trace import Trace
+from portico.gateway.core.config_documents import Described
+from portico.gateway.core.config_edits import Trace
 from portico.kernel.json import JsonObject
 
 _OURS: Final = (Standing.SAME, Standing.OTHERWISE)

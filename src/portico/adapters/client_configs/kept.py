@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from portico.adapters.system.private_files import private_folder, write_private
-from portico.gateway.core.connecting.trace import Trace
+from portico.gateway.core.config_edits import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

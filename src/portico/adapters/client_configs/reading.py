@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.system.ordinary_file import NotOrdinary, opened
-from portico.gateway.core.client_files.client import (
+from portico.gateway.core.client_configs import (
+    PORTICO_TOML,
     Client,
+    client_of,
     commands_of_ours,
     described,
     leads_here,
+    project_files,
+    user_files,
 )
-from portico.gateway.core.client_files.clients import client_of, project_files, user_files
-from portico.gateway.core.client_files.entry import Place
-from portico.gateway.core.client_files.portico_toml import PORTICO_TOML
-from portico.gateway.core.client_files.wish import Described, Problem
+from portico.gateway.core.config_documents import Described, Place, Problem
 
 LARGEST: Final = 5_000_000
 """Bytes; what is larger is no configuration."""

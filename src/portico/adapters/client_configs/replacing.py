@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from portico.adapters.client_configs.reading import NotRead, read_bytes
-from portico.gateway.core.connecting.errors import ClientFileMoved, ClientFileUnreadable
+from portico.gateway.core.client_entry import ClientFileMoved, ClientFileUnreadable
 
 
 @dataclass(frozen=True, slots=True)

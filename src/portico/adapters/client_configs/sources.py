@@ -7,9 +7,8 @@ from pathlib import Path
 
 from portico.adapters.client_configs.reading import ClientFiles
 from portico.adapters.client_configs.watch import EVERY, Looking, changes
-from portico.gateway.core.client_files.noticing import Look
-from portico.gateway.core.client_files.telling_apart import told_apart
-from portico.gateway.core.client_files.wish import Described
+from portico.gateway.core.client_configs import Look, told_apart
+from portico.gateway.core.config_documents import Described
 
 
 class FileSources:

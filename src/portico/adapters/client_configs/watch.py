@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.client_configs.reading import LARGEST
-from portico.gateway.core.client_files.noticing import Look, Noticing
+from portico.gateway.core.client_configs import Look, Noticing
 
 EVERY: Final = timedelta(seconds=1)
 

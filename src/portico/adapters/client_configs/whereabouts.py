@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from portico.gateway.core.connecting.home import Home, Scope
+from portico.gateway.core.client_entry import Home, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,11 @@ from typing import Final
 from portico.adapters.cross_domain.agent_words import READ
 from portico.agents.core.model_requests import ToolShown
 from portico.agents.core.tool_calls import CALL, SEARCH, Offer
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.names import vendor_names
-from portico.gateway.core.plain_text import cut
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.look_up import LookUp
-from portico.gateway.shelf import LiveTool, Shelf
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import LiveTool, Shelf
+from portico.gateway.core.catalog_snapshot import ToolRef, vendor_names
+from portico.gateway.core.untrusted_text import cut
+from portico.gateway.search import LookUp
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokenizer

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.server import AGENTS
+from portico.gateway.catalog import Catalogues
+from portico.gateway.core.servers import AGENTS
 from portico.kernel.principal import Principal
 
 

@@ -23,17 +23,16 @@ from portico.agents.core.tool_calls import SEARCH, Acts, Early, Given, Offer, Wa
 from portico.engine.core.errors import StepFailed
 from portico.engine.core.runs import Failure
 from portico.engine.execution import patiently
-from portico.gateway.call_tool import CallTool
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.call import Called, KeptResult, ResultId
+from portico.gateway.calls import CallTool
+from portico.gateway.catalog import Catalogues
+from portico.gateway.core.calls import Called, KeptResult, ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef, vendor_names
 from portico.gateway.core.errors import BadArguments, BadToolRef, ResultNotFound, ToolNotFound
-from portico.gateway.core.names import vendor_names
-from portico.gateway.core.plain_text import cut
-from portico.gateway.core.server import Inside
-from portico.gateway.core.signature import signature
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.find_tools import FindTools, Found
+from portico.gateway.core.servers import Inside
+from portico.gateway.core.surface import signature
+from portico.gateway.core.untrusted_text import cut
 from portico.gateway.ports import Line, Results
+from portico.gateway.search import FindTools, Found
 from portico.guard.core.access_request import Act, NeedsApproval
 from portico.guard.core.approvals import Waiter
 from portico.guard.core.errors import Refused

@@ -13,10 +13,9 @@ from portico.agents.core.agents import AgentSpec, spec_json
 from portico.agents.core.events import RunEnded, ToolWaits
 from portico.agents.core.traces import AgentRunStatus
 from portico.agents.runs import AgentRunWish, StartedAgentRun
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Phase, Seen, Target, Vitals
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.server import AGENTS, Era, Identity, Inside
-from portico.gateway.core.upstream import Phase, Seen, Target, Vitals
+from portico.gateway.core.servers import AGENTS, Era, Identity, Inside
 from portico.gateway.ports import Line
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId, SpaceId

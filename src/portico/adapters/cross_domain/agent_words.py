@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.result_pages import pages, text_of
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.results import pages, text_of
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 

@@ -6,7 +6,7 @@ from itertools import count
 from portico.engine.core.errors import AlreadyAnswered, RunOver
 from portico.engine.ports import Bus, Line, Runs
 from portico.engine.runs import RunWish, StartRun, control_topic
-from portico.gateway.approved_call import APPROVED_CALL
+from portico.gateway.approved_calls import APPROVED_CALL
 from portico.guard.approvals import topic_of
 from portico.guard.core.approvals import Approval
 from portico.kernel.ids import ApprovalId, RunId

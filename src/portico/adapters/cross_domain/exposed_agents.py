@@ -9,9 +9,9 @@ from typing import Final
 from portico.adapters.cross_domain.agent_tools import LABEL
 from portico.agents.core.agents import Agent, AgentFilter, AgentId, AgentSpec, AgentVersion
 from portico.agents.ports import Agents
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.server import Server
-from portico.gateway.house import house
+from portico.gateway.catalog import Catalogues
+from portico.gateway.core.servers import Server
+from portico.gateway.ports import house
 from portico.kernel.effect import Effect, worst
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId

@@ -8,10 +8,9 @@ from typing import Protocol
 
 from portico.adapters.builtin.nothing_beside import NothingBeside
 from portico.engine.core.runs import Started
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Phase, Seen, Target, Vitals
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.server import Era
-from portico.gateway.core.upstream import Phase, Seen, Target, Vitals
+from portico.gateway.core.servers import Era
 from portico.gateway.ports import Line
 from portico.kernel.ids import RunId, SpaceId
 from portico.kernel.json import JsonObject

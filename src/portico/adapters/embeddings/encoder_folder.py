@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from portico.adapters.embeddings.errors import BadEncoderName, EncoderDamaged, EncoderNotFound
-from portico.gateway.core.embedding import (
+from portico.gateway.core.search_text import (
     REMOTE,
     STATIC,
     EmbeddingModel,

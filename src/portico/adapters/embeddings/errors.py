@@ -12,8 +12,8 @@ PorticoError
 
 from collections.abc import Iterable
 
-from portico.gateway.core.embedding import REMOTE, STATIC
 from portico.gateway.core.errors import EmbedderUnavailable
+from portico.gateway.core.search_text import REMOTE, STATIC
 from portico.kernel.errors import Kind, PorticoError
 
 

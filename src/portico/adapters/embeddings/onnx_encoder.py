@@ -24,7 +24,7 @@ from portico.adapters.embeddings.encoder_folder import (
 )
 from portico.adapters.embeddings.errors import EncoderDamaged, RuntimeMissing
 from portico.adapters.embeddings.texts import readable
-from portico.gateway.core.embedding import EmbeddingModel
+from portico.gateway.core.search_text import EmbeddingModel
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

@@ -37,7 +37,7 @@ from portico.adapters.embeddings.fetching import (
 )
 from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.system.private_files import private_folder
-from portico.gateway.core.embedding import StoredEncoder
+from portico.gateway.core.search_text import StoredEncoder
 
 ADAPTER: Final = Path(__file__).with_name("tools.npz")
 """What MiniLM learnt about tools; see docs/decisions/0066."""

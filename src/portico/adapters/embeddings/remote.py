@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from portico.adapters.embeddings.errors import RemoteRefused
 from portico.adapters.embeddings.texts import readable
-from portico.gateway.core.embedding import REMOTE, EmbeddingModel, fingerprint
+from portico.gateway.core.search_text import REMOTE, EmbeddingModel, fingerprint
 from portico.kernel.redaction import blacked_out
 from portico.sandbox.core.errors import AddressRefused
 

@@ -7,7 +7,7 @@ import httpx2
 from portico.adapters.embeddings.encoder_folder import EncoderFolder
 from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
-from portico.gateway.core.embedding import REMOTE, STATIC
+from portico.gateway.core.search_text import REMOTE, STATIC
 from portico.gateway.ports import Embedder
 
 

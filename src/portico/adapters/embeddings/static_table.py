@@ -17,8 +17,8 @@ from tokenizers import Tokenizer
 
 from portico.adapters.embeddings.tensors import NotTensors, read_tensors
 from portico.adapters.embeddings.texts import readable
-from portico.gateway.core.embedding import STATIC, EmbeddingModel, fingerprint
 from portico.gateway.core.errors import EmbedderUnavailable
+from portico.gateway.core.search_text import STATIC, EmbeddingModel, fingerprint
 
 TOKEN_WEIGHTS: Final = Path(__file__).with_name("token_weights.npy")
 """How much each token counts, learnt; without the file all count alike."""

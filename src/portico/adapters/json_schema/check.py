@@ -10,10 +10,9 @@ import jsonschema_rs
 
 from portico.adapters.json_schema.flaws import flaws_of
 from portico.adapters.json_schema.patterns import LINEAR, without_unfit_patterns
-from portico.gateway.core.effort import Effort
 from portico.gateway.core.errors import SchemaRefused
-from portico.gateway.core.hidden_text import visible
-from portico.gateway.core.schema_limits import DEEPEST, check_schema, children
+from portico.gateway.core.tool_schemas import DEEPEST, Effort, check_schema, children
+from portico.gateway.core.untrusted_text import visible
 from portico.kernel.errors import Flaw
 from portico.kernel.json import JsonObject, JsonValue
 

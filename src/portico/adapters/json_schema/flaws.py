@@ -6,7 +6,7 @@ from typing import Final
 
 import jsonschema_rs
 
-from portico.gateway.core.plain_text import cut
+from portico.gateway.core.untrusted_text import cut
 from portico.kernel.errors import Flaw
 
 _LONGEST: Final = 160

@@ -5,8 +5,7 @@ from typing import Any, Final, cast
 
 import jsonschema_rs
 
-from portico.gateway.core.schema_limits import subschemas
-from portico.gateway.core.schema_walk import patterns
+from portico.gateway.core.tool_schemas import patterns, subschemas
 from portico.kernel.json import JsonObject
 
 LINEAR: Final = jsonschema_rs.RegexOptions(size_limit=64 * 1024)

@@ -7,9 +7,8 @@ from mcp_types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATIO
 
 from portico.adapters.mcp.exchange import WORDS, Exchange
 from portico.adapters.mcp.wire import Message, Refusal, Spoilt
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Wanted
 from portico.gateway.core.errors import InputUnsupported, UpstreamRefused
-from portico.gateway.core.upstream import Wanted
 from portico.kernel.errors import PorticoError
 
 _WANTED: Final = {

@@ -5,9 +5,9 @@ import re
 from typing import Final
 
 from portico.adapters.mcp.wire import Broken
-from portico.gateway.core.client_files.secrecy import hides_a_secret, looks_secret, shown_url
-from portico.gateway.core.client_files.variables import built_in_at, pieces
-from portico.gateway.core.server import FromEnvironment, FromFile
+from portico.gateway.core.client_config_values import hides_a_secret, looks_secret, shown_url
+from portico.gateway.core.config_documents import built_in_at, pieces
+from portico.gateway.core.servers import FromEnvironment, FromFile
 
 _AUTHORITY: Final = re.compile(r"://([^/?#\\]*)")
 _HEADERS: Final = frozenset({"--header", "--headers", "-H"})

@@ -17,9 +17,9 @@ from portico.adapters.mcp.listing import ParamHeaders, listed, wanted_headers
 from portico.adapters.mcp.turns import Turns
 from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Asked, Message, Refusal, Spoilt, Wire
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.gateway.core.errors import InputRefused
-from portico.gateway.core.server import Era
+from portico.gateway.core.servers import Era
 
 _ROUNDS: Final = 10
 """So often a call may be answered with another question."""

@@ -19,7 +19,7 @@ from mcp_types import (
 )
 
 from portico.adapters.mcp.wire import Message
-from portico.gateway.core.upstream import Wanted
+from portico.gateway.core.calls import Wanted
 
 _ABLE: Final[Mapping[Wanted, tuple[str, Message]]] = {
     Wanted.ELICITATION: ("elicitation", {"form": {}}),

@@ -13,8 +13,8 @@ from typing import Final
 
 from portico.adapters.mcp import wire
 from portico.adapters.mcp.wire import Message
+from portico.gateway.core.calls import Question, Wanted
 from portico.gateway.core.errors import InputUnsupported
-from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
 from portico.kernel.errors import PorticoError
 

@@ -17,8 +17,8 @@ from portico.adapters.mcp.endpoint import Status
 from portico.adapters.mcp.envelope import capabilities, routing, stamped
 from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Asked, Broken, Crowded, Message, Refusal, Wire
-from portico.gateway.core.server import Era, Identity
-from portico.gateway.core.upstream import Wanted
+from portico.gateway.core.calls import Wanted
+from portico.gateway.core.servers import Era, Identity
 
 _DISCOVER: Final = "server/discover"
 _NOT_KNOWN: Final = frozenset({400, 404, 405, 406, 415, 422})

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from portico.adapters.mcp.resolve import Command
 from portico.adapters.mcp.streamable import Spawn
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.calls import Target
 from portico.sandbox.requests import Cell
 
 Room = AbstractAsyncContextManager[Cell]

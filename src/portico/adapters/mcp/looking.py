@@ -6,8 +6,8 @@ from typing import Final
 from portico.adapters.mcp.conversation import Conversation
 from portico.adapters.mcp.listing import listed
 from portico.adapters.mcp.wire import Broken, Crowded, Message, Refusal
-from portico.gateway.core.server import Era
-from portico.gateway.core.upstream import Seen
+from portico.gateway.core.calls import Seen
+from portico.gateway.core.servers import Era
 
 _METHOD_NOT_FOUND: Final = -32601
 _LISTEN: Final = "subscriptions/listen"

@@ -24,8 +24,8 @@ from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.watch import Watch
 from portico.adapters.mcp.wire import Broken, Message, Refusal, Wire
-from portico.gateway.core.server import Era, Http, Inside, Stdio
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.calls import Target
+from portico.gateway.core.servers import Era, Http, Inside, Stdio
 from portico.kernel.errors import PorticoError
 
 _OLDER_PERHAPS = frozenset({400, 404, 405})

@@ -21,9 +21,8 @@ from portico.adapters.mcp.telling import Changed
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.visit import Visit
 from portico.adapters.mcp.wire import Message, Refusal
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer, Phase, Seen, Target, Vitals
 from portico.gateway.core.errors import OfferNotFound, UpstreamBusy, UpstreamRefused
-from portico.gateway.core.upstream import Phase, Seen, Target, Vitals
 from portico.gateway.ports import Line
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy

@@ -11,10 +11,9 @@ from portico.adapters.client_configs.reading import NotRead, read_text
 from portico.adapters.mcp.approved import check_address, check_argument
 from portico.adapters.mcp.environment import OURS
 from portico.adapters.mcp.wire import Broken
-from portico.gateway.core.client_files.document import Unreadable, text_at
-from portico.gateway.core.client_files.variables import filled
-from portico.gateway.core.credentials import credentials_in, told
-from portico.gateway.core.server import (
+from portico.gateway.core.client_config_values import credentials_in, told
+from portico.gateway.core.config_documents import Unreadable, filled, text_at
+from portico.gateway.core.servers import (
     FromEnvironment,
     FromFile,
     FromSecret,

@@ -8,8 +8,8 @@ from portico.adapters.mcp.breaker import Breaker
 from portico.adapters.mcp.conversation import Conversation, Learnt
 from portico.adapters.mcp.last_words import LastWords
 from portico.adapters.mcp.pace import Pace
-from portico.gateway.core.server import Stdio
-from portico.gateway.core.upstream import Phase, Target
+from portico.gateway.core.calls import Phase, Target
+from portico.gateway.core.servers import Stdio
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from portico.adapters.mcp.station import Failure, Start, Station
 from portico.adapters.mcp.telling import Changed, Telling
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.wire import Broken, Crowded
-from portico.gateway.core.start_advice import advice
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.calls import Target
+from portico.gateway.core.start_diagnostics import advice
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import SpaceId

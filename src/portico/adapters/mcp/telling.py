@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from portico.adapters.mcp.station import Station
 from portico.adapters.mcp.streamable import Spawn
 from portico.adapters.mcp.terms import Terms
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.calls import Target
 from portico.kernel.ids import PrincipalId, SpaceId
 
 Changed: TypeAlias = Callable[[SpaceId, str, PrincipalId | None], Awaitable[None]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from json import JSONDecoder, JSONEncoder
 from typing import Any, Final, Protocol, TypeAlias
 
-from portico.gateway.core.upstream import Wanted
+from portico.gateway.core.calls import Wanted
 from portico.kernel.json import NotCanonical
 
 Message: TypeAlias = dict[str, Any]

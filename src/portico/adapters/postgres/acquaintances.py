@@ -6,8 +6,8 @@ from typing import Final, LiteralString
 
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.acquaintance import HALVED_AFTER
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.tool_usage import HALVED_AFTER
 from portico.kernel.principal import Principal
 
 _WHERE: Final[LiteralString] = "WHERE space_id = %(space)s AND principal_id = %(principal)s"

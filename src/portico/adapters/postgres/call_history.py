@@ -16,7 +16,7 @@ from portico.adapters.postgres.behind import Behind
 from portico.adapters.postgres.call_rows import call_columns, call_from, figures_from
 from portico.adapters.postgres.transaction import Transactions
 from portico.engine.core.runs import RunStatus
-from portico.gateway.core.call import (
+from portico.gateway.core.calls import (
     MARGIN,
     UNBOUNDED,
     Call,
@@ -26,8 +26,8 @@ from portico.gateway.core.call import (
     Figures,
     begun_before,
 )
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import BegunBefore
-from portico.gateway.core.tool import ToolRef
 from portico.guard.core.contexts import context_of
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from portico.adapters.postgres.plain_text import storable, storable_or_none
-from portico.gateway.core.call import Call, CallId, CallOutcome, Figures, lost
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Call, CallId, CallOutcome, Figures, lost
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, PrincipalId
 from portico.kernel.json import JsonValue

@@ -4,8 +4,7 @@ from datetime import datetime
 from typing import Final, LiteralString
 
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.call import MARGIN, UNBOUNDED
-from portico.gateway.core.changes_elsewhere import KNOWN, OLDEST, REST, SKEW
+from portico.gateway.core.calls import KNOWN, MARGIN, OLDEST, REST, SKEW, UNBOUNDED
 from portico.guard.core.access_request import Act
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect

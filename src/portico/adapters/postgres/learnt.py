@@ -8,9 +8,14 @@ from uuid import UUID
 from psycopg.rows import tuple_row
 
 from portico.adapters.postgres.transaction import Connection, Transactions
-from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.server import ServerId
-from portico.gateway.core.shape_text import shape_from, shape_json
+from portico.gateway.core.inferred_schema import (
+    Passed,
+    SeenShape,
+    ToolPlace,
+    shape_from,
+    shape_json,
+)
+from portico.gateway.core.servers import ServerId
 from portico.kernel.principal import Principal
 
 _GIVEN: Final[LiteralString] = "unnest(%(servers)s::uuid[], %(tools)s::text[])"

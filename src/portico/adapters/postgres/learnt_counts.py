@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, LiteralString
 
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.servers import ServerId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.learnt_count import Count, CountKey

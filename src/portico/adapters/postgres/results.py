@@ -11,7 +11,7 @@ import psycopg
 
 from portico.adapters.postgres.convoy import Convoy
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.call import KeptResult, ResultId, sealed_with
+from portico.gateway.core.calls import KeptResult, ResultId, sealed_with
 from portico.gateway.core.errors import ResultNotFound
 from portico.guard.core.contexts import context_of
 from portico.guard.ports import Vault

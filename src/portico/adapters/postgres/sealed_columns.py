@@ -14,7 +14,7 @@ from psycopg.rows import DictRow, dict_row
 
 from portico.adapters.crypto.vault import HEAD_BYTES, head
 from portico.adapters.postgres.logins import BEGUN_IN
-from portico.gateway.core.call import ResultId, sealed_with
+from portico.gateway.core.calls import ResultId, sealed_with
 from portico.guard.approvals import sealed_for
 from portico.guard.core.oauth_logins import client_context, login_context
 from portico.guard.ports import Vault

@@ -6,14 +6,9 @@ from typing import Any, Final, LiteralString
 from psycopg.types.json import Json
 
 from portico.adapters.postgres.plain_text import storable, storable_or_none
-from portico.gateway.core.launch_text import from_json, to_json
-from portico.gateway.core.profile_text import (
-    profile_from,
-    profile_json,
-    unboxed_from,
-    unboxed_json,
-)
-from portico.gateway.core.server import Era, Identity, Server, ServerId
+from portico.gateway.core.confinement import profile_from, profile_json, unboxed_from, unboxed_json
+from portico.gateway.core.launch import from_json, to_json
+from portico.gateway.core.servers import Era, Identity, Server, ServerId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

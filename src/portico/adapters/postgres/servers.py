@@ -9,7 +9,7 @@ import psycopg
 from portico.adapters.postgres.server_rows import SERVER_COLUMNS, server_from, server_row
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.gateway.core.errors import ServerExists, ServerNotFound
-from portico.gateway.core.server import Server, ServerId
+from portico.gateway.core.servers import Server, ServerId
 from portico.kernel.principal import Principal
 
 _ALL: Final[LiteralString] = f"""

@@ -6,7 +6,7 @@ from typing import Final, LiteralString
 
 from portico.adapters.postgres.rows import Row
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.call import ResultId
+from portico.gateway.core.calls import ResultId
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

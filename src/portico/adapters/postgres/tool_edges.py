@@ -7,8 +7,8 @@ from uuid import UUID
 from psycopg.rows import tuple_row
 
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import ServerId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.learning.core.graph.edge import EdgeKind, KnownEdges, Sightings, ToolEdge

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from portico.adapters.postgres.plain_text import storable, storable_or_none
-from portico.gateway.core.tool import Definition, Tool, ToolRef
+from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonValue
 from portico.kernel.tokens import Tokens

@@ -9,9 +9,8 @@ from psycopg.rows import DictRow
 
 from portico.adapters.postgres.tool_rows import tool_columns, tool_from
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.server import Server, ServerId
-from portico.gateway.core.tally import Tally
-from portico.gateway.core.tool import Tool
+from portico.gateway.core.catalog_snapshot import Tool
+from portico.gateway.core.servers import Server, ServerId, Tally
 from portico.kernel.principal import Principal
 
 _AT_ONCE: Final = 500

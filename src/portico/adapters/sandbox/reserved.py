@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from portico.adapters.sandbox.system_view import FOLDERS
-from portico.gateway.core.confinement import within
+from portico.gateway.core.servers import within
 
 _OF_THE_SYSTEM: Final = (*FOLDERS, "/etc", "/proc", "/sys", "/dev", "/run", "/boot")
 """What every box has of its own, or nobody has."""

@@ -13,11 +13,9 @@ from typing import Final
 from portico.adapters.mcp.resolve import Command
 from portico.adapters.sandbox.server_environment import fitted
 from portico.adapters.sandbox.surroundings import Looking
-from portico.gateway.core.confinement import Hold, hold_of
-from portico.gateway.core.launch_names import written_out
-from portico.gateway.core.launch_text import shown
-from portico.gateway.core.server import Stdio
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.calls import Target
+from portico.gateway.core.launch import shown, written_out
+from portico.gateway.core.servers import Hold, Stdio, hold_of
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
 from portico.sandbox.core.profile import Limits, Order, Profile
 from portico.sandbox.requests import Box, Cell

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from portico.adapters.sandbox.grants import Bounds, granted
 from portico.adapters.sandbox.server_cells import Find
 from portico.adapters.sandbox.surroundings import Looking
-from portico.gateway.core.server import Stdio
+from portico.gateway.core.servers import Stdio
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
 from portico.sandbox.core.profile import Order, Profile
 

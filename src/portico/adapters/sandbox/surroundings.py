@@ -15,8 +15,8 @@ from typing import Final
 from portico.adapters.sandbox.first_lines import is_code
 from portico.adapters.sandbox.reserved import Reserved, fewest, of_the_system
 from portico.adapters.sandbox.toolchain import Toolchain, whole_path
-from portico.gateway.core.launch_names import approved_texts, paths_in, places_in, written_out
-from portico.gateway.core.server import Stdio
+from portico.gateway.core.launch import approved_texts, paths_in, places_in, written_out
+from portico.gateway.core.servers import Stdio
 from portico.sandbox.core.profile import Network, Place, Profile
 
 _TRUSTED: Final = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")

@@ -15,7 +15,7 @@ from typing import Final
 
 from portico.adapters.sandbox.first_lines import interpreters
 from portico.adapters.sandbox.reserved import Reserved, of_the_system
-from portico.gateway.core.confinement import within
+from portico.gateway.core.servers import within
 
 _PROGRAMS: Final = frozenset({"bin", "sbin", "shims", "libexec"})
 _SIGNS: Final = (

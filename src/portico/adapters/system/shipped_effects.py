@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.resources import files
 
-from portico.gateway.core.shipped_effects import ShippedEffects, parse_shipped
+from portico.gateway.core.effects import ShippedEffects, parse_shipped
 
 
 @cache

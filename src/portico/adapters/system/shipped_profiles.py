@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.resources import files
 
-from portico.gateway.core.shipped_profiles import ShippedProfiles, parse_profiles
+from portico.gateway.core.confinement import ShippedProfiles, parse_profiles
 
 
 @cache

@@ -1,123 +1,119 @@
-"""What a server that is started here is confined to, and who has let it out."""
+"""Profiles that confine a server, as text and as shipped."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
+from portico.gateway.core.pins import Package
+from portico.gateway.core.servers import Unboxed
+from portico.kernel.json import JsonObject, JsonValue
+from portico.sandbox.core.errors import BadProfile
 from portico.sandbox.core.profile import Network, Place, Profile
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unboxed:
-    """Somebody has agreed that a server runs with all rights of Portico itself, where there is no
-    box: exactly this launch of it."""
-
-    by: str
-    at: datetime
-    launch_pin: str
+MOST: Final = 64
+"""Folders, and places, of one profile."""
+_LONGEST: Final = 4096
 
 
-class Hold(StrEnum):
-    """How a server is held."""
-
-    BOXED = "boxed"
-    UNBOXED = "unboxed"
-    """By the configuration, or with consent: it has all rights of Portico itself."""
-    REFUSED = "refused"
-    """There is no box for it here, and nobody has agreed to do without: it does not start."""
-    ELSEWHERE = "elsewhere"
-    """It is not started by us."""
-    OURS = "ours"
-    """It is a part of Portico, and nobody else's code."""
+def profile_json(profile: Profile) -> JsonObject:
+    return {
+        "read": list(profile.read),
+        "write": list(profile.write),
+        "network": profile.network.value,
+        "reach": [str(place) for place in profile.reach],
+    }
 
 
-_PIN: Final = 12
-
-_ELSE: Final = {
-    Hold.UNBOXED: "NOT BOXED: all rights of Portico itself",
-    Hold.REFUSED: "no box here: does not start",
-    Hold.ELSEWHERE: "runs elsewhere",
-    Hold.OURS: "part of Portico",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confinement:
-    hold: Hold
-    profile: Profile | None
-    """What it may reach beside its own program and a home of its own; None if nothing of it
-    is started here."""
-    stated: bool = False
-    """Whether somebody has said so, or nobody has said otherwise."""
-
-
-def hold_of(
-    server: str,
-    launch_pin: str,
-    consent: Unboxed | None,
-    *,
-    offered: bool,
-    lacking: bool,
-    named: Collection[str],
-) -> Hold:
-    """Only the configuration lets anybody out of a box; `named` are those, as `let_out` has it.
-    A consent counts where there is none at all, and not where one has just failed."""
-    if let_out(server, launch_pin) in named:
-        return Hold.UNBOXED
-    if offered:
-        return Hold.BOXED
-    agreed = lacking and consent is not None and consent.launch_pin == launch_pin
-    return Hold.UNBOXED if agreed else Hold.REFUSED
-
-
-def let_out(server: str, launch_pin: str) -> str:
-    """What the configuration has to say to let it out: its name, and the beginning of the pin of
-    exactly this launch. Another one under the same name is not meant."""
-    return f"{server}:{launch_pin[:_PIN]}"
-
-
-def said(confinement: Confinement, home: str = "") -> str:
-    """In one line: `network: public · writes ~/notes · own home`. `home` is written as ~."""
-    parts = _parts(confinement.profile or Profile(), home)
-    return _ELSE.get(confinement.hold) or " · ".join(parts)
-
-
-def _parts(profile: Profile, home: str) -> Iterable[str]:
-    reach = [str(place) for place in profile.reach]
-    everywhere = [] if profile.network is Network.NONE and reach else [profile.network.value]
-    yield "network: " + ", ".join([*everywhere, *reach])
-    for verb, paths in (("writes", profile.write), ("reads", profile.read)):
-        if paths:
-            yield f"{verb} " + ", ".join(_short(path, home) for path in paths)
-    yield "own home"
-
-
-def _short(path: str, home: str) -> str:
-    return f"~{path[len(home) :]}" if home and within(path, home) else path
-
-
-def within(path: str, folder: str) -> bool:
-    """Both whole paths, without dots in them."""
-    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
-
-
-def widens(before: Profile, after: Profile) -> bool:
-    """Whether something can be reached with `after` that could not be with `before`."""
-    readable = (*before.read, *before.write)
-    return (
-        any(not _covered(path, before.write) for path in after.write)
-        or any(not _covered(path, readable) for path in after.read)
-        or (after.network is Network.PUBLIC and before.network is Network.NONE)
-        or any(not _reached(place, before) for place in after.reach)
+def profile_from(value: JsonValue) -> Profile:
+    """Raises `BadProfile`, `BadPlace`."""
+    if not isinstance(value, Mapping):
+        raise BadProfile("it is not an object")
+    unknown = sorted(set(value) - {"read", "write", "network", "reach"})
+    if unknown:
+        raise BadProfile(f"nobody knows what {unknown[0][:80]!r} is in it")
+    return Profile(
+        read=tuple(_path(each) for each in _texts(value, "read")),
+        write=tuple(_path(each) for each in _texts(value, "write")),
+        network=_network(value.get("network", Network.NONE.value)),
+        reach=tuple(Place.parse(each) for each in _texts(value, "reach")),
     )
 
 
-def _covered(path: str, folders: Iterable[str]) -> bool:
-    return any(within(path, folder) for folder in folders)
+def unboxed_json(consent: Unboxed) -> JsonObject:
+    return {"by": consent.by, "at": consent.at.isoformat(), "launch_pin": consent.launch_pin}
 
 
-def _reached(place: Place, before: Profile) -> bool:
-    """A place that is named may be this machine, whatever its name; the public network is not."""
-    return place in before.reach
+def unboxed_from(value: Mapping[str, str]) -> Unboxed:
+    """As `unboxed_json` wrote it."""
+    at = datetime.fromisoformat(value["at"])
+    return Unboxed(by=value["by"], at=at, launch_pin=value["launch_pin"])
+
+
+def _network(value: JsonValue) -> Network:
+    try:
+        return Network(str(value))
+    except ValueError as error:
+        raise BadProfile("its network is neither none nor public") from error
+
+
+def _texts(value: Mapping[str, JsonValue], field: str) -> Sequence[str]:
+    found = value.get(field, ())
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise BadProfile(f"{field} is not a list")
+    if len(found) > MOST:
+        raise BadProfile(f"{field} names more than {MOST}")
+    return [_text(each, field) for each in dict.fromkeys(map(_hashable, found))]
+
+
+def _hashable(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _text(value: str | None, field: str) -> str:
+    if value is None:
+        raise BadProfile(f"{field} names what is no text")
+    return value
+
+
+def _path(text: str) -> str:
+    """A whole path as it would be found by whoever looks, and not the whole disk."""
+    parts = text.split("/")
+    if not text.startswith("/") or len(text) > _LONGEST:
+        raise BadProfile(f"{text[:200]!r} is not a whole path")
+    if ".." in parts or any(not letter.isprintable() for letter in text):
+        raise BadProfile(f"{text[:200]!r} could be taken for another path")
+    plain = "/" + "/".join(part for part in parts if part not in {"", "."})
+    if plain == "/":
+        raise BadProfile("it names the whole disk")
+    return plain
+
+
+# Tighter profiles for well-known servers, proposed and never imposed: by package.
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedProfiles:
+    listed: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    """The places that a package has to reach, by `npm:name` or `pypi:name`; none for one that
+    works without a network."""
+
+    def of(self, package: Package | None, default: Profile) -> Profile | None:
+        """With the folders that it has anyway, and the places that its launch names; None for a
+        package that we do not know, and where nothing would be tighter."""
+        if package is None or package.key not in self.listed:
+            return None
+        places = dict.fromkeys((*self.listed[package.key], *default.reach))
+        tighter = replace(default, network=Network.NONE, reach=tuple(places))
+        return None if tighter == default else tighter
+
+
+def parse_profiles(text: str) -> ShippedProfiles:
+    """From `{package: [host:port, …]}`."""
+    return ShippedProfiles(
+        {
+            package: tuple(Place.parse(place) for place in places)
+            for package, places in json.loads(text).items()
+        }
+    )

@@ -1,15 +1,17 @@
-"""Metadata (`_meta`) that only Portico sets: what a server says in our name is not handed on.
-
-A saved workflow is a tool made of others. Its definition says which tools it calls, and what it
-answers to a run may be a plan that the run has to carry out itself.
-"""
+"""Metadata (`_meta`) that only Portico sets: what a server says in our name is not handed on."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.tool import Definition
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import Definition
+
+# Metadata (`_meta`) that only Portico sets: what a server says in our name is not handed on.
+#
+# A saved workflow is a tool made of others. Its definition says which tools it calls, and what it
+# answers to a run may be a plan that the run has to carry out itself.
 
 USES_META: Final = "portico/uses"
 """Whoever may not know of one of these tools may not know of the workflow."""
@@ -36,4 +38,33 @@ def without_admission(answer: Answer) -> Answer:
     if answer.meta is None:
         return answer
     meta = {name: value for name, value in answer.meta.items() if name != ADMITTED_META}
+    return replace(answer, meta=meta or None)
+
+
+AHEAD: Final = "portico/ahead"
+
+
+def marked(answer: Answer, age: timedelta) -> Answer:
+    told = {AHEAD: {"age_ms": round(age.total_seconds() * 1000)}}
+    return replace(answer, meta={**(answer.meta or {}), **told})
+
+
+def is_marked(answer: Answer) -> bool:
+    return answer.meta is not None and AHEAD in answer.meta
+
+
+def age_ms(answer: Answer) -> int | None:
+    """None of one that was not read ahead."""
+    match (answer.meta or {}).get(AHEAD):
+        case {"age_ms": int(age)}:
+            return age
+        case _:
+            return None
+
+
+def unmarked(answer: Answer) -> Answer:
+    """What a server says of itself in our name is not handed on."""
+    if not is_marked(answer):
+        return answer
+    meta = {name: value for name, value in (answer.meta or {}).items() if name != AHEAD}
     return replace(answer, meta=meta or None)

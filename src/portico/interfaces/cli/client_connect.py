@@ -9,7 +9,7 @@ from portico.interfaces.cli.terminal import At, Terminal
 from portico.kernel.json import JsonObject
 
 if TYPE_CHECKING:
-    from portico.gateway.core.connecting.proposal import Proposal
+    from portico.gateway.core.client_entry import Proposal
     from portico.interfaces.cli.house import Connecting
 
 _TO_COME: Final = "KEY"
@@ -99,7 +99,7 @@ def _list(at: Terminal, connecting: "Connecting") -> None:
 
 def _check(at: Terminal, proposal: "Proposal", *, yes: bool) -> None:
     """Raises `ClientAbsent`, `EntryDiffers`."""
-    from portico.gateway.core.connecting.errors import ClientAbsent, EntryDiffers
+    from portico.gateway.core.client_entry import ClientAbsent, EntryDiffers
 
     if not proposal.present and not yes:
         absent = ClientAbsent(proposal.home.title, _file(proposal))

@@ -11,7 +11,7 @@ from portico.kernel.json import JsonObject
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portico.gateway.core.connecting.proposal import Removal
+    from portico.gateway.core.client_entry import Removal
     from portico.interfaces.cli.house import Connecting
 
 
@@ -56,7 +56,7 @@ def disconnect(
 
 def take_out(at: Terminal, connecting: "Connecting", removal: "Removal", *, yes: bool) -> None:
     """With the key that was made for it. Raises `EntryDiffers`."""
-    from portico.gateway.core.connecting.errors import EntryDiffers
+    from portico.gateway.core.client_entry import EntryDiffers
     from portico.interfaces.cli.client_words import short
 
     if removal.foreign and not yes:

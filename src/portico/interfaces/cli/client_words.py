@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
-from portico.gateway.core.connecting.standing import Standing
+from portico.gateway.core.client_entry import Found, Proposal, Removal, Standing, Written
 from portico.interfaces.cli.terminal import shown
 from portico.kernel.json import JsonObject, JsonValue
 

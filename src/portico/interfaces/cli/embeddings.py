@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from portico.gateway.core.embedding import REMOTE, EmbeddingModel, StoredEncoder
+from portico.gateway.core.search_text import REMOTE, EmbeddingModel, StoredEncoder
 from portico.interfaces.cli.errors import BadUsage
 from portico.interfaces.cli.house import EncoderOrder
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal, human_size

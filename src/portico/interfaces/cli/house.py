@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.engine.ports import Archive, Store, StoreUpgrade
     from portico.engine.store import Diagnose, MigrateStore
-    from portico.gateway.core.client_files.wish import Described
-    from portico.gateway.core.connecting.home import Scope
-    from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
-    from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
-    from portico.gateway.examine_servers import ExamineServers
-    from portico.gateway.import_servers import AcceptListed, ImportServers
-    from portico.gateway.weigh_context import WeighContext
+    from portico.gateway.core.client_entry import Found, Proposal, Removal, Scope, Written
+    from portico.gateway.core.config_documents import Described
+    from portico.gateway.core.search_text import EmbeddingModel, StoredEncoder
+    from portico.gateway.server_files import AcceptListed, ImportServers
+    from portico.gateway.start_diagnostics import ExamineServers
+    from portico.gateway.surface import WeighContext
     from portico.guard.vault import Rotated
     from portico.interfaces.cli.keeping import Keeping
     from portico.interfaces.cli.uninstalling import Uninstalling

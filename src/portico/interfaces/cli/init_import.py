@@ -6,9 +6,9 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Final
 
-from portico.gateway.core.acceptance import Proposed
-from portico.gateway.core.client_files.wish import Described
-from portico.gateway.import_servers import Listed, NotListed, Place, Starting
+from portico.gateway.core.config_documents import Described
+from portico.gateway.core.server_approval import Proposed
+from portico.gateway.server_files import Listed, NotListed, Place, Starting
 from portico.interfaces.cli.house import Importing, ImportRoom
 from portico.interfaces.cli.init_words import (
     Offer,

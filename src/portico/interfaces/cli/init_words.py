@@ -6,10 +6,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from portico.gateway.core.client_files.wish import Described, Problem, Wish
-from portico.gateway.core.launch_text import shown
-from portico.gateway.import_servers import Listed, NotListed, Place
-from portico.gateway.weigh_context import ContextWeight
+from portico.gateway.core.config_documents import Described, Problem, Wish
+from portico.gateway.core.launch import shown
+from portico.gateway.server_files import Listed, NotListed, Place
+from portico.gateway.surface import ContextWeight
 from portico.interfaces.cli.terminal import shown as visible
 from portico.kernel.json import JsonObject
 from portico.kernel.words import many

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portico.gateway.core.confinement import Hold
+from portico.gateway.core.servers import Hold
 from portico.interfaces.cli.errors import BadUsage, NeedsYes
 from portico.interfaces.cli.paths import path_to
 from portico.interfaces.cli.server import Server

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from portico.gateway.core.confinement import Hold
+from portico.gateway.core.servers import Hold
 from portico.interfaces.cli.errors import BadUsage
 from portico.interfaces.cli.paths import path_to
 from portico.interfaces.cli.server import Server

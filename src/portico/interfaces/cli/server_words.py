@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from portico.gateway.core.launch_text import value_json
-from portico.gateway.core.written_value import referred
+from portico.gateway.core.launch import referred, value_json
 from portico.interfaces.cli.errors import BadUsage
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.redaction import blacked_out

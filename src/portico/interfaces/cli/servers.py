@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from cyclopts import App, Parameter
 
-from portico.gateway.core.server import OURS
+from portico.gateway.core.servers import OURS
 from portico.interfaces.cli.errors import NeedsYes
 from portico.interfaces.cli.paths import path_to
 from portico.interfaces.cli.server import Server

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from portico.gateway.core.confinement import Hold
-from portico.gateway.core.server import Http, Inside, Server
-from portico.gateway.core.tool import Standing
-from portico.gateway.core.upstream import Phase
-from portico.gateway.manage_servers import ServerLook
+from portico.gateway.core.calls import Phase
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.servers import Hold, Http, Inside, Server
+from portico.gateway.servers import ServerLook
 
 
 @dataclass(frozen=True, slots=True)

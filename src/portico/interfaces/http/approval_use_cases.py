@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from portico.gateway.read_approved import ReadApproved
-from portico.gateway.read_outcome import ReadOutcome
+from portico.gateway.approved_calls import ReadApproved, ReadOutcome
 from portico.guard.approvals import (
     AnswerApproval,
     CountApprovals,

@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import JSONResponse
 
 from portico.engine.core.errors import BadCursor
-from portico.gateway.core.ahead.mark import age_ms
-from portico.gateway.core.call import Call, Called, CallOutcome, ResultId, Verb
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Call, Called, CallOutcome, ResultId, Verb
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.reserved_metadata import age_ms
 from portico.guard.core.errors import ApprovalPending
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway

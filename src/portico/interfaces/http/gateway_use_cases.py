@@ -5,23 +5,21 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
-from portico.gateway.call_tool import CallTool
-from portico.gateway.confine_server import SetProfile, ShowProfile
-from portico.gateway.find_tools import FindTools
-from portico.gateway.keep_result import ReadResult
-from portico.gateway.label_server import LabelServer
-from portico.gateway.look_at_calls import ListCalls, ShowFigures
-from portico.gateway.look_at_tools import ListTools, ShowTool
-from portico.gateway.manage_servers import (
+from portico.gateway.calls import CallTool, ListCalls, ShowFigures
+from portico.gateway.catalog import ListTools, ShowTool
+from portico.gateway.confinement import SetProfile, ShowProfile
+from portico.gateway.results import ReadResult
+from portico.gateway.search import FindTools
+from portico.gateway.server_approval import AcceptTools, ApproveLaunch, ReviewServers, SetEffects
+from portico.gateway.servers import (
     AddServer,
+    LabelServer,
     ListServers,
     RemoveServer,
     RestartServer,
     ShowServer,
     SwitchServer,
 )
-from portico.gateway.set_effects import SetEffects
 from portico.interfaces.http.ahead_use_cases import AheadUseCases
 from portico.interfaces.http.approval_use_cases import ApprovalUseCases
 from portico.interfaces.http.graph_use_cases import GraphUseCases

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.problems import documented

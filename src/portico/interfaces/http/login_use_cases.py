@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from portico.gateway.server_logins import (
+from portico.gateway.logins import (
     ConfigureLogin,
     ForgetLoginClient,
     LogInToServer,

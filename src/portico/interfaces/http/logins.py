@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from portico.gateway.server_logins import LoginLook, LoginWish
+from portico.gateway.logins import LoginLook, LoginWish
 from portico.guard.core.oauth_logins import digest_of
 from portico.guard.oauth_logins import Returned
 from portico.interfaces.http.authentication import Caller

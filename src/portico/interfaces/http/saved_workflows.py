@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import Response
 
 from portico.engine.core.idempotency import Answer
-from portico.gateway.core.tool import Standing
+from portico.gateway.core.catalog_snapshot import Standing
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.once import Asked

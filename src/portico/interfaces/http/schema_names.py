@@ -22,12 +22,10 @@ from portico.debate.core.debaters import VoiceKind
 from portico.debate.core.debates import DebateStatus, NoteKind, Source, Verdict, Why
 from portico.debate.core.questions import Preset, QuestionKind
 from portico.engine.core.runs import RunStatus, StepState
-from portico.gateway.core.acceptance import Proposed
-from portico.gateway.core.call import CallOutcome, Verb
-from portico.gateway.core.confinement import Hold
-from portico.gateway.core.server import Era
-from portico.gateway.core.tool import Standing
-from portico.gateway.core.upstream import Phase
+from portico.gateway.core.calls import CallOutcome, Phase, Verb
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.server_approval import Proposed
+from portico.gateway.core.servers import Era, Hold
 from portico.guard.core.approvals import AnswerKind, Outcome, Resolution, Status, Via
 from portico.guard.core.policy import Danger
 from portico.guard.core.principals import Role, Scope

@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portico.gateway.core.server import Server
-from portico.gateway.label_server import Labelling
+from portico.gateway.core.servers import Server
+from portico.gateway.servers import Labelling
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.problems import documented

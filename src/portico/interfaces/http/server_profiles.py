@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from portico.gateway.confine_server import ProfileLook
-from portico.gateway.core.confinement import Hold, let_out
-from portico.gateway.core.launch_text import shown
-from portico.gateway.core.profile_text import MOST, profile_from
-from portico.gateway.held import Held
+from portico.gateway.confinement import ProfileLook
+from portico.gateway.core.confinement import MOST, profile_from
+from portico.gateway.core.launch import shown
+from portico.gateway.core.servers import Hold, let_out
+from portico.gateway.servers import Held
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.problems import documented

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from portico.gateway.approve_server import ServerReview, ToolReview
-from portico.gateway.core.diff import Change
-from portico.gateway.core.tool import Standing
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.server_approval import Change
+from portico.gateway.server_approval import ServerReview, ToolReview
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.server_profiles import ConfinementOut, confinement_out
 from portico.kernel.effect import Effect

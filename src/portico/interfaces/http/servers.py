@@ -8,12 +8,12 @@ from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import Response
 
 from portico.engine.core.idempotency import Answer
-from portico.gateway.core.acceptance import Proposed
-from portico.gateway.core.launch_text import from_json, shown, to_json
-from portico.gateway.core.server import Era, Server
-from portico.gateway.core.tool import Standing
-from portico.gateway.core.upstream import Phase
-from portico.gateway.manage_servers import ServerLook, ServerWish
+from portico.gateway.core.calls import Phase
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.launch import from_json, shown, to_json
+from portico.gateway.core.server_approval import Proposed
+from portico.gateway.core.servers import Era, Server
+from portico.gateway.servers import ServerLook, ServerWish
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.once import Asked

@@ -6,12 +6,11 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, JsonValue
 
-from portico.gateway.core.call import Verb, verb_for
-from portico.gateway.core.learnt import SeenShape
-from portico.gateway.core.shape_text import line_of, schema_of
-from portico.gateway.core.tool import Standing, ToolRef
-from portico.gateway.find_tools import Found
-from portico.gateway.look_at_tools import ToolLook
+from portico.gateway.catalog import ToolLook
+from portico.gateway.core.calls import Verb, verb_for
+from portico.gateway.core.catalog_snapshot import Standing, ToolRef
+from portico.gateway.core.inferred_schema import SeenShape, line_of, schema_of
+from portico.gateway.search import Found
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position

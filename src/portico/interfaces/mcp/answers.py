@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ErrorData
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.gateway.core.errors import LoginNeeded
 from portico.gateway.core.surface import READ_RESULT
 from portico.guard.core.errors import ApprovalPending

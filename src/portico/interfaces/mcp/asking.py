@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from portico.gateway.core.calls import Question, Wanted
 from portico.gateway.core.errors import InputUnsupported
-from portico.gateway.core.upstream import Question, Wanted
 
 Capabilities = Mapping[str, Any]
 """A client's own words, in the protocol's form."""

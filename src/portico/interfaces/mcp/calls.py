@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from portico.gateway.core.call import ResultId, Verb
+from portico.gateway.core.calls import Question, ResultId, Verb, Wanted
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import (
     InputRefused,
     InputUnsupported,
@@ -22,8 +23,6 @@ from portico.gateway.core.surface import (
     TAKES,
     WORKFLOW_STATUS,
 )
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
 from portico.guard.core.errors import ApprovalPending
 from portico.interfaces.mcp.answers import Result, login, pending, result_of, text_result

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from portico.gateway.core.upstream import Question, Wanted
+from portico.gateway.core.calls import Question, Wanted
 from portico.interfaces.mcp import asking
 from portico.interfaces.mcp.answers import Result
 from portico.interfaces.mcp.asking import Capabilities

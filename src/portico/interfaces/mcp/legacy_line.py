@@ -21,8 +21,8 @@ from mcp_types import (
 from mcp_types.methods import parse_server_request
 from pydantic import ValidationError
 
+from portico.gateway.core.calls import Question, Wanted
 from portico.gateway.core.errors import InputRefused, InputUnsupported
-from portico.gateway.core.upstream import Question, Wanted
 from portico.interfaces.mcp import asking
 from portico.interfaces.mcp.asking import Capabilities
 from portico.interfaces.mcp.conversation import Hearing

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from portico.gateway.core.offers import our_uri, whose_uri
+from portico.gateway.core.resources_and_prompts import our_uri, whose_uri
 from portico.gateway.ports import Line
 from portico.interfaces.mcp.answers import Result
 from portico.interfaces.mcp.calls import Calls

@@ -12,14 +12,13 @@ from portico.kernel.ids import ContextId, SpaceId
 from portico.kernel.principal import Principal
 
 if TYPE_CHECKING:  # their index and their numbers load late
-    from portico.gateway.call_tool import CallTool
-    from portico.gateway.describe_tools import DescribeTools
-    from portico.gateway.find_tools import FindTools
-    from portico.gateway.keep_result import ReadResult
-    from portico.gateway.list_server_tools import ListServerTools
-    from portico.gateway.pass_through import Complete, GetPrompt, ListOffers, ReadResource
-    from portico.gateway.read_approved import ReadApproved
-    from portico.gateway.show_surface import ShowSurface
+    from portico.gateway.approved_calls import ReadApproved
+    from portico.gateway.calls import CallTool
+    from portico.gateway.catalog import ListServerTools
+    from portico.gateway.resources_and_prompts import Complete, GetPrompt, ListOffers, ReadResource
+    from portico.gateway.results import ReadResult
+    from portico.gateway.search import FindTools
+    from portico.gateway.surface import DescribeTools, ShowSurface
     from portico.learning.suggest.give_feedback import GiveFeedback
     from portico.learning.suggest.suggest_workflow import SuggestWorkflow
     from portico.workflows.programs import StartProgram, WaitForProgram

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Self
 from uuid import UUID
 
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.servers import ServerId
 
 LONGEST_KEY: Final = 4_000
 LONGEST_KIND: Final = 32

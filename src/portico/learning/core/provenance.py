@@ -10,9 +10,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
-from portico.gateway.core.learnt import Passed, ToolPlace
-from portico.gateway.core.result_path import item, member
-from portico.gateway.core.shape_keys import names_a_field
+from portico.gateway.core.inferred_schema import Passed, ToolPlace, names_a_field
+from portico.gateway.core.results import item, member
 from portico.kernel.json import JsonObject, JsonValue
 
 _SHORTEST: Final = 6

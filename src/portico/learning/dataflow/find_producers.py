@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.gateway.catalogue import Catalogues
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.known_shapes import KnownShapes
-from portico.gateway.look_up import LookUp
+from portico.gateway.inferred_schema import KnownShapes
 from portico.gateway.ports import Embedder
-from portico.gateway.shelf import Shelf
+from portico.gateway.search import LookUp
 from portico.kernel.principal import Principal
 from portico.learning.core.dataflow.flows import Flows
 from portico.learning.core.dataflow.meanings import Meanings

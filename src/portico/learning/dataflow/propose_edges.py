@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.gateway.catalogue import Catalogues
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import Shelf
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.known_shapes import KnownShapes
+from portico.gateway.inferred_schema import KnownShapes
 from portico.gateway.ports import Embedder
-from portico.gateway.shelf import Shelf
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.learnt import Passed
-from portico.gateway.kept_written import keep_written
-from portico.gateway.shelf import Shelf
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.inferred_schema import Passed
+from portico.gateway.ports import keep_written
 from portico.guard.core.contexts import context_of
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError

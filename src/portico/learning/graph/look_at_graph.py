@@ -4,8 +4,8 @@ as far as they may know of it, and it ranks no search."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.catalog import Catalogues
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.kernel.json import JsonObject

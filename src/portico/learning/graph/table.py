@@ -7,9 +7,9 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from portico.gateway.core.learnt import Passed, ToolPlace
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.shelf import Shelf
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import Passed, ToolPlace
 from portico.kernel.principal import Principal
 from portico.learning.core.graph.analysis import Analysis
 from portico.learning.core.graph.edge import KnownEdges, Sightings, ToolEdge

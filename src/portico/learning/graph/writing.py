@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from portico.gateway.house import house
+from portico.gateway.ports import house
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 

@@ -7,10 +7,8 @@ from datetime import timedelta
 from time import monotonic
 from typing import Final
 
-from portico.gateway.core.ahead.mark import unmarked
-from portico.gateway.core.call import Answer
-from portico.gateway.core.reserved_metadata import admits
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.calls import Answer, Target
+from portico.gateway.core.reserved_metadata import admits, unmarked
 from portico.gateway.ports import Upstreams
 from portico.kernel.clock import Clock
 from portico.learning.core.prefetch.attempt import Arrival

@@ -3,8 +3,8 @@
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from portico.gateway.core.calls import Question, Wanted
 from portico.gateway.core.errors import InputUnsupported
-from portico.gateway.core.upstream import Question, Wanted
 from portico.kernel.json import JsonObject
 
 

@@ -7,9 +7,8 @@ from datetime import timedelta
 from itertools import count
 from typing import Final, Protocol
 
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.kept_written import keep_written
-from portico.gateway.ports import Servers
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.ports import Servers, keep_written
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId

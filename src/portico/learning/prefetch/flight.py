@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.gateway.core.errors import UpstreamTimedOut
 from portico.learning.core.prefetch.budget import Started
 from portico.learning.core.prefetch.buffer import Held

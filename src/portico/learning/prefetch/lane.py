@@ -13,10 +13,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from portico.gateway.core.ahead.mark import marked
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import Server, Stdio
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.reserved_metadata import marked
+from portico.gateway.core.servers import Server, Stdio
 from portico.guard.core.access_request import Act
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId

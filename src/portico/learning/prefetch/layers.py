@@ -12,7 +12,7 @@ from datetime import timedelta
 from time import monotonic
 from typing import Final
 
-from portico.gateway.kept_written import keep_written
+from portico.gateway.ports import keep_written
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId

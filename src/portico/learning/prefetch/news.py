@@ -6,7 +6,7 @@ from typing import Final
 
 from portico.engine.core.event_log import NewEntry
 from portico.engine.ports import EventLog
-from portico.gateway.core.server import Server
+from portico.gateway.core.servers import Server
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import Server
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.shelf import Shelf
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import Server
 from portico.guard.core.access_request import Act
 from portico.kernel.principal import Principal
 from portico.learning.core.prefetch.nobodys import own_values, parameters_of

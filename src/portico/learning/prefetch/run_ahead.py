@@ -5,14 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from portico.gateway.call_tool import act_on
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import Inside, Server, Stdio
-from portico.gateway.core.upstream import Phase
+from portico.gateway.calls import act_on
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.calls import Answer, Phase
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import Inside, Server, Stdio
 from portico.gateway.ports import SchemaCheck, Upstreams
-from portico.gateway.shelf import Shelf
 from portico.guard.authentication import AsTheyAre
 from portico.guard.core.access_request import Act, Allowed
 from portico.guard.core.contexts import risen

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import Server
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import Server
 from portico.gateway.ports import Servers
-from portico.gateway.shelf import Shelf
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.kernel.principal import Principal

@@ -3,9 +3,9 @@ when it is answered, and before it is served."""
 
 from dataclasses import dataclass
 
-from portico.gateway.call_tool import act_on
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.calls import act_on
+from portico.gateway.catalog import Catalogues
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.access_request import Act, Aim
 from portico.kernel.errors import PorticoError
 from portico.learning.core.prefetch.buffer import Held

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from portico.engine.ports import Bus
-from portico.gateway.core.audit_facts import about_server
-from portico.gateway.core.server import Server
+from portico.gateway.core.calls import about_server
+from portico.gateway.core.servers import Server
 from portico.gateway.ports import Servers
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope

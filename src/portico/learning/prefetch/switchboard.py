@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Final, Protocol
 
 from portico.engine.ports import Bus, Wakeups
-from portico.gateway.house import house
+from portico.gateway.ports import house
 from portico.guard.ports import SpaceSettings
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId

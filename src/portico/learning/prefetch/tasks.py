@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 from portico.learning.core.prefetch.buffer import Place, place_of

@@ -15,13 +15,13 @@ from datetime import datetime
 from time import monotonic
 from typing import Final
 
-from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.ahead.mark import is_marked
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import Server
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.shelf import LiveTool, Shelf
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import LiveTool, Shelf
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.reserved_metadata import is_marked
+from portico.gateway.core.servers import Server
 from portico.guard.core.access_request import Act
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock

@@ -10,12 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from portico.gateway.build_index import Finder
-from portico.gateway.catalogue import Catalogues
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import Shelf
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.look_up import LookUp
 from portico.gateway.ports import Embedder
-from portico.gateway.shelf import Shelf
+from portico.gateway.search import LookUp
+from portico.gateway.search_index import Finder
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label, meet
 from portico.kernel.principal import Principal

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
+from portico.gateway.catalog_snapshot import LiveTool, Shelf
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import BadToolRef
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.shelf import LiveTool, Shelf
 from portico.learning.core.dataflow.read_schema import parameters_of
 from portico.learning.core.suggest.offered import Offered
 from portico.learning.core.suggest.skeleton import listed_values

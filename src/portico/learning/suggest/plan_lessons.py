@@ -16,13 +16,12 @@ from typing import Final
 
 import numpy as np
 
-from portico.gateway.catalogue import Catalogues
+from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.kept_written import keep_written
-from portico.gateway.ports import Embedder
-from portico.gateway.shelf import Shelf
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.ports import Embedder, keep_written
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue

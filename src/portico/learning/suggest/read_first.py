@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.shelf import Shelf
+from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.principal import Principal
 from portico.learning.core.suggest.first_reads import FirstReads, KnownRead
 from portico.learning.core.suggest.suggested import Suggested

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.gateway.core.call import KeptResult, ResultId
+from portico.gateway.catalog_snapshot import LiveTool
+from portico.gateway.core.calls import KeptResult, ResultId
 from portico.gateway.ports import Results
-from portico.gateway.shelf import LiveTool
 from portico.guard.core.principals import Scope
 from portico.guard.core.vault import VaultClosed
 from portico.guard.ports import Contexts

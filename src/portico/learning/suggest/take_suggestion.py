@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from portico.gateway.core.call import KeptResult
+from portico.gateway.core.calls import KeptResult
 from portico.gateway.core.errors import ResultNotFound
 from portico.gateway.ports import Results
 from portico.guard.ports import Contexts

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, Protocol, Self, TypeAlias
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue, pointed
 

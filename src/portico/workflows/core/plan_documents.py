@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, cast
 
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import SchemaRefused
-from portico.gateway.core.schema_limits import check_schema
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.tool_schemas import check_schema
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue, pointed
 from portico.workflows.core.plan import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue, pointed
 from portico.workflows.core.plan import (

@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import Final
 
 from portico.engine.core.runs import Step
-from portico.gateway.core.call import ResultId
+from portico.gateway.core.calls import ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import BadToolRef
-from portico.gateway.core.tool import ToolRef
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue, canonical
 from portico.kernel.label import Label

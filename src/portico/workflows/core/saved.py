@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.gateway.core.reserved_metadata import ADMITTED_META, MOST_DEEP, USES_META
 from portico.gateway.core.surface import hints
 from portico.kernel.effect import EFFECT_WORDS, Effect

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.gateway.core.surface import READ_RESULT, RUN_PROGRAM, RUN_WORKFLOW, WORKFLOW_STATUS
 from portico.kernel.ids import BadId, RunId
 from portico.kernel.json import JsonObject, JsonValue

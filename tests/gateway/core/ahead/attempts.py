@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.access_request import Act, Aim, Allowed, TaskContext
 from portico.guard.core.policy import NO_TASK
 from portico.kernel.effect import Effect

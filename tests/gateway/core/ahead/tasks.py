@@ -4,9 +4,9 @@ import json
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.prefetch.window import SeenCall, Window, seen_call
 from portico.testing.kernel import BEGINNING

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from portico.gateway.core.ahead.mark import AHEAD, age_ms, is_marked, marked, unmarked
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.reserved_metadata import AHEAD, age_ms, is_marked, marked, unmarked
+from portico.gateway.core.servers import ServerId
 from portico.kernel.effect import Effect
 from portico.learning.core.prefetch.attempt import Use
 from portico.learning.core.prefetch.budget import Budget

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from uuid import UUID
 
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.guard.core.access_request import Act, Aim
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, SpaceId

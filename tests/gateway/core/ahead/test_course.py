@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
 from portico.learning.core.prefetch.calibration import SURE, Evidence, calibrated

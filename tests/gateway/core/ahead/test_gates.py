@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import ServerId
 from portico.guard.core.access_request import Denied, NeedsApproval, TaskContext
 from portico.guard.core.policy import NO_TASK
 from portico.kernel.effect import Effect

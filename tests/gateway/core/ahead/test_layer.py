@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.label import PUBLIC
 from portico.learning.core.learnt_count import Count
 from portico.learning.core.prefetch.edge_table import edge_table

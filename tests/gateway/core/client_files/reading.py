@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from portico.gateway.core.client_files.client import Client, described
-from portico.gateway.core.client_files.entry import Place
-from portico.gateway.core.client_files.wish import Described, Wish
+from portico.gateway.core.client_configs import Client, described
+from portico.gateway.core.config_documents import Described, Place, Wish
 
 HOME = "/home/ana"
 _FILES = Path(__file__).parent / "files"

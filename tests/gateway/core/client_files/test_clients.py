@@ -6,19 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from portico.gateway.core.client_files.claude_code import CLAUDE_CODE
-from portico.gateway.core.client_files.claude_desktop import CLAUDE_DESKTOP
-from portico.gateway.core.client_files.client import Client
-from portico.gateway.core.client_files.codex import CODEX
-from portico.gateway.core.client_files.cursor import CURSOR
-from portico.gateway.core.client_files.gemini import GEMINI
-from portico.gateway.core.client_files.mcp_json import MCP_JSON
-from portico.gateway.core.client_files.portico_toml import PORTICO_TOML
-from portico.gateway.core.client_files.vscode import VSCODE
-from portico.gateway.core.client_files.windsurf import WINDSURF
-from portico.gateway.core.client_files.zed import ZED
-from portico.gateway.core.launch_text import to_json
-from portico.gateway.core.server import Http
+from portico.gateway.core.client_configs import (
+    CLAUDE_CODE,
+    CLAUDE_DESKTOP,
+    CODEX,
+    CURSOR,
+    GEMINI,
+    MCP_JSON,
+    PORTICO_TOML,
+    VSCODE,
+    WINDSURF,
+    ZED,
+    Client,
+)
+from portico.gateway.core.launch import to_json
+from portico.gateway.core.servers import Http
 from tests.gateway.core.client_files.reading import by_name, left_out, said, text_of
 
 DESKTOP = "/home/ana/.config/Claude/claude_desktop_config.json"

@@ -7,26 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.client_files.client import commands_of_ours, leads_here, names_in, seconds
-from portico.gateway.core.client_files.clients import (
+from portico.gateway.core.client_configs import (
+    CURSOR,
+    Noticing,
     client_of,
+    commands_of_ours,
+    leads_here,
+    names_in,
     project_files,
+    seconds,
+    told_apart,
     user_files,
 )
-from portico.gateway.core.client_files.cursor import CURSOR
-from portico.gateway.core.client_files.document import (
+from portico.gateway.core.config_documents import (
+    Described,
     Lines,
+    Place,
     Unreadable,
+    Wish,
     parsed,
     pointer_to,
     text_at,
     value_at,
 )
-from portico.gateway.core.client_files.entry import Place
-from portico.gateway.core.client_files.noticing import Noticing
-from portico.gateway.core.client_files.telling_apart import told_apart
-from portico.gateway.core.client_files.wish import Described, Wish
-from portico.gateway.core.server import Foreign, FromFile, Http, Plain, Stdio
+from portico.gateway.core.servers import Foreign, FromFile, Http, Plain, Stdio
 
 JSONC = """\ufeff// a comment
 {

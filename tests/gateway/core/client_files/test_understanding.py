@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.client_files.claude_desktop import CLAUDE_DESKTOP
-from portico.gateway.core.client_files.codex import CODEX
-from portico.gateway.core.client_files.mcp_json import MCP_JSON
-from portico.gateway.core.client_files.secrecy import looks_secret, shown_url
-from portico.gateway.core.client_files.variables import (
+from portico.gateway.core.client_config_values import looks_secret, shown_url
+from portico.gateway.core.client_configs import CLAUDE_DESKTOP, CODEX, MCP_JSON
+from portico.gateway.core.config_documents import (
+    Described,
     Unknown,
     built_in_at,
     filled,
@@ -18,8 +17,7 @@ from portico.gateway.core.client_files.variables import (
     project_of,
     variable_for,
 )
-from portico.gateway.core.client_files.wish import Described
-from portico.gateway.core.server import (
+from portico.gateway.core.servers import (
     FromEnvironment,
     FromFile,
     Http,

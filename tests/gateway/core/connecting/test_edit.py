@@ -9,11 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.client_files.document import parsed
-from portico.gateway.core.connecting import json_edit
-from portico.gateway.core.connecting.edit import entry_in, with_entry, without_entry
-from portico.gateway.core.connecting.errors import ClientFileMalformed, EditUnsafe
-from portico.gateway.core.connecting.trace import Edited, Trace
+from portico.gateway.core import config_edits
+from portico.gateway.core.client_entry import (
+    ClientFileMalformed,
+    EditUnsafe,
+    entry_in,
+    with_entry,
+    without_entry,
+)
+from portico.gateway.core.config_documents import parsed
+from portico.gateway.core.config_edits import Edited, Trace
 from portico.kernel.json import JsonObject
 from tests.gateway.core.connecting.texts import SERVERS, VALUES, json_files, toml_files
 
@@ -170,8 +175,8 @@ def test_what_is_not_there_is_not_taken_out() -> None:
         assert without_entry(JSON, text, JSON_NAMES, Trace(2)) == text
     assert without_entry(TOML, "mcp_servers = { a = 1 }", TOML_NAMES) == "mcp_servers = { a = 1 }"
     assert entry_in(JSON, "{}", JSON_NAMES) is None
-    assert json_edit.take_out("{}", JSON_NAMES, Trace()) == "{}"
-    assert json_edit.change("{}", JSON_NAMES, OURS) == "{}"
+    assert config_edits.take_out("{}", JSON_NAMES, Trace()) == "{}"
+    assert config_edits.change("{}", JSON_NAMES, OURS) == "{}"
 
 
 def test_a_list_that_was_made_stays_if_somebody_else_is_in_it() -> None:
@@ -218,7 +223,7 @@ def test_a_file_with_a_mistake_in_it_is_refused_with_its_place(
 def test_an_edit_that_harms_the_rest_is_refused(
     after: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_edit, "put_in", lambda *_: Edited(after, Trace()))
+    monkeypatch.setattr(config_edits, "put_in", lambda *_: Edited(after, Trace()))
 
     with pytest.raises(EditUnsafe):
         with_entry(JSON, '{"a": 1}', JSON_NAMES, {"portico": 1})

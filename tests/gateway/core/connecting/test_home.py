@@ -7,24 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from portico.gateway.core.client_files.entry import Place
-from portico.gateway.core.connecting.errors import (
+from portico.gateway.core.client_entry import (
+    HOMES,
     ClientAbsent,
     ClientCannot,
     ClientFileMoved,
     ClientFileUnreadable,
     EntryDiffers,
-    UnknownClient,
-)
-from portico.gateway.core.connecting.home import HOMES, home_of
-from portico.gateway.core.connecting.proposal import Found, Removal, Written
-from portico.gateway.core.connecting.standing import (
+    Found,
+    Removal,
     Standing,
+    UnknownClient,
+    Written,
     also_listed,
+    home_of,
     shown_diff,
     standing,
     switched_off,
 )
+from portico.gateway.core.config_documents import Place
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 

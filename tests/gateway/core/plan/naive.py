@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.call import Answer
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
 from portico.workflows.core.plan import RESERVED, OnError, Plan, Step, references
 from portico.workflows.core.plan_values import (

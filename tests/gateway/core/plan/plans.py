@@ -7,8 +7,8 @@ from zlib import crc32
 
 from hypothesis import strategies as st
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject, JsonValue, canonical
 from portico.workflows.core.plan import Plan
 from portico.workflows.core.plan_documents import read_plan

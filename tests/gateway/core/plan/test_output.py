@@ -1,7 +1,7 @@
 """Whatever form a tool answers in, those after it find one document, by a name that stays apart."""
 
 from portico.engine.core.runs import Failure
-from portico.gateway.core.call import Answer
+from portico.gateway.core.calls import Answer
 from portico.gateway.core.errors import UpstreamRefused
 from portico.kernel.json import JsonObject, JsonValue
 from portico.workflows.core.plan_progress import inner_name

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.errors import Kind
 from portico.kernel.json import JsonObject, JsonValue
 from portico.workflows.core.plan import (

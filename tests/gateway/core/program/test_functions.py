@@ -2,7 +2,7 @@
 
 import pytest
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
 from portico.sandbox.core.requests import Pending, Raised
 from portico.workflows.core.programs import (

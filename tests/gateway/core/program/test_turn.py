@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.runs import Step, StepState
-from portico.gateway.core.call import ResultId
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonValue
 from portico.sandbox.core.requests import CodeEnd, Raised
 from portico.testing.kernel import BEGINNING, SeededEntropy

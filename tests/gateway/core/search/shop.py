@@ -7,11 +7,9 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.gateway.core.search.fusion import ENCODER, STATIC
-from portico.gateway.core.search.index import SearchIndex
-from portico.gateway.core.search.index_texts import texts_to_index
-from portico.gateway.core.search.question import Question, texts_to_embed
-from portico.gateway.core.search.text import ToolText, words
+from portico.gateway.core.search import Question, SearchIndex, texts_to_embed, texts_to_index
+from portico.gateway.core.search_scoring import ENCODER, STATIC
+from portico.gateway.core.search_text import ToolText, words
 
 Floats = NDArray[np.float32]
 

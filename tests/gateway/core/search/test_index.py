@@ -9,20 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.gateway.core.search.coverage import NameCoverage
-from portico.gateway.core.search.fusion import ENCODER, STATIC
-from portico.gateway.core.search.index import NOTHING, SearchIndex
-from portico.gateway.core.search.index_texts import texts_to_index
-from portico.gateway.core.search.lexical import (
-    FIELD_WEIGHTS,
-    Document,
-    Lexicon,
-    tool_document,
+from portico.gateway.core.search import NOTHING, Question, Ranking, SearchIndex, texts_to_index
+from portico.gateway.core.search_scoring import (
+    ENCODER,
+    STATIC,
+    NameCoverage,
+    ServerTexts,
+    server_texts,
 )
-from portico.gateway.core.search.question import Question
-from portico.gateway.core.search.ranking import Ranking
-from portico.gateway.core.search.servers import ServerTexts, server_texts
-from portico.gateway.core.search.text import FIELDS
+from portico.gateway.core.search_text import FIELD_WEIGHTS, FIELDS, Document, Lexicon, tool_document
 from tests.gateway.core.search.shop import (
     TOOLS,
     Floats,

@@ -6,21 +6,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from portico.gateway.core.search.abstain import Calibration, Judgement, Signs, confidence
-from portico.gateway.core.search.clauses import LONGEST_QUERY, MOST_CLAUSES, clauses, whole
-from portico.gateway.core.search.fusion import (
+from portico.gateway.core.search import (
+    LONGEST_QUERY,
+    MOST_CLAUSES,
+    MOST_QUERIES,
+    Question,
+    clauses,
+    texts_to_embed,
+    whole,
+)
+from portico.gateway.core.search_scoring import (
     ENCODER,
     STATIC,
+    Calibration,
     Floats,
+    Judgement,
+    Signs,
     Weights,
     any_of,
+    confidence,
     log_softmax,
     logits,
     scored,
     standardised,
 )
-from portico.gateway.core.search.question import MOST_QUERIES, Question, texts_to_embed
-from portico.gateway.core.search.text import (
+from portico.gateway.core.search_text import (
     ToolText,
     dense_text,
     fields,

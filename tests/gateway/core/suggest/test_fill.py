@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.search.clauses import whole
+from portico.gateway.core.search import whole
 from portico.kernel.effect import Effect
 from portico.learning.core.dataflow.shape import Parameter
 from portico.learning.core.suggest.fill import Filled, From, MissingArgument, Origin, fill

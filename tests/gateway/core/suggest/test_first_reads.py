@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.prefetch.predicted import Origin, Source
 from portico.learning.core.prefetch.wanted import Wanted

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.search.clauses import whole
+from portico.gateway.core.search import whole
 from portico.kernel.json import JsonObject
 from portico.learning.core.dataflow.flows import Flow, Flows
 from portico.learning.core.suggest.askable import askable, input_name

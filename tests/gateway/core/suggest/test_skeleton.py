@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.suggest.intent import Kind
 from portico.learning.core.suggest.skeleton import (

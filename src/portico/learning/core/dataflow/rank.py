@@ -8,7 +8,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.gateway.core.search.text import STOP_WORDS
+from portico.gateway.core.search_text import STOP_WORDS
 from portico.learning.core.dataflow.fit import Want
 from portico.learning.core.dataflow.flows import NO_FLOWS, Flows
 from portico.learning.core.dataflow.learnt import RANKING, WITHOUT_FLOWS, RankWeights

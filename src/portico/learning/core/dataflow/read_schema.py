@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from portico.gateway.core.local_ref import is_local, target
+from portico.gateway.core.tool_schemas import is_local, target
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.dataflow.shape import OutputField, Parameter
 

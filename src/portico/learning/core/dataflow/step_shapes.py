@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.gateway.core.learnt import SeenShape
-from portico.gateway.core.shape_text import schema_of
-from portico.gateway.core.tool import Definition, ToolRef
-from portico.gateway.core.vague_schema import vague
+from portico.gateway.core.catalog_snapshot import Definition, ToolRef
+from portico.gateway.core.inferred_schema import SeenShape, schema_of, vague
 from portico.kernel.json import JsonObject
 from portico.learning.core.dataflow.read_schema import fields_of, parameters_of, type_of
 from portico.learning.core.dataflow.shape import OutputField, Parameter, StepShape

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from portico.gateway.core.search.text import split_identifier
+from portico.gateway.core.search_text import split_identifier
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONGEST: Final = 300

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Final
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.learning.core.graph.analysis import Analysis
 from portico.learning.core.graph.known_graph import KnownGraph
 from portico.learning.core.graph.path import Hop

@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import log
 from typing import Final
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.learning.core.graph.confidence import at_least, share
 from portico.learning.core.graph.edge import EdgeKind, Sightings
 from portico.learning.core.graph.link import Link

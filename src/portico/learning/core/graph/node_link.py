@@ -1,6 +1,6 @@
 """A graph as JSON that other programs read: nodes, and edges between their ids."""
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject
 from portico.learning.core.graph.analysis import Analysis
 from portico.learning.core.graph.known_graph import KnownGraph

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import prod
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterator
 
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.learning.core.graph.edge import EdgeKind, ToolEdge
 from portico.workflows.core.plan import Expressions, Plan, needs_of
 

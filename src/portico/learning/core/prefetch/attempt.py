@@ -4,7 +4,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import timedelta
 
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.servers import ServerId
 from portico.guard.core.access_request import Act, Aim, Decision, TaskContext
 from portico.learning.core.prefetch.switches import AheadMode
 from portico.learning.core.prefetch.terms import AheadTerms

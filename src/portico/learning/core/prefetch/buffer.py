@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.server import Server
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.servers import Server
 from portico.guard.core.access_request import Act
 from portico.guard.core.contexts import context_of
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId

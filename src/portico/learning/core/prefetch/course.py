@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.learning.core.prefetch.forms import learnable
 from portico.learning.core.prefetch.layer import MADE, RECORD, Increment, Layer
 from portico.learning.core.prefetch.learning import follow, learn

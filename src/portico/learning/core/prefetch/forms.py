@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Self
 
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
-from portico.gateway.core.shape_keys import names_a_field
+from portico.gateway.core.inferred_schema import ToolPlace, names_a_field
+from portico.gateway.core.servers import ServerId
 from portico.kernel.ids import BadId
 from portico.kernel.json import JsonObject
 

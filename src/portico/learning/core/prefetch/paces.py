@@ -6,7 +6,7 @@ from datetime import timedelta
 from statistics import median_low
 from typing import Final
 
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.ids import SpaceId
 
 _LATEST: Final = 32

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from portico.gateway.core.result_path import item, member
-from portico.gateway.core.shape_keys import names_a_field
+from portico.gateway.core.inferred_schema import names_a_field
+from portico.gateway.core.results import item, member
 from portico.kernel.json import JsonValue
 from portico.learning.core.prefetch.nobodys import FIELDS
 from portico.learning.core.prefetch.spoken import spoken

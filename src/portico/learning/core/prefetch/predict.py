@@ -7,7 +7,7 @@ from itertools import islice, product
 from math import prod
 from typing import Final, NamedTuple
 
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.json import JsonObject, JsonValue, NotCanonical, canonical
 from portico.learning.core.prefetch.calibration import SURE, SURE_WISHED, Evidence, calibrated
 from portico.learning.core.prefetch.derivations import Derivation, derive, read, written

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.json import JsonObject
 from portico.learning.core.prefetch.forms import CallForm, EdgeKey
 

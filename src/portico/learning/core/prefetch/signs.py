@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.learning.core.prefetch.forms import START, CallForm, EdgeKey, place_text
 from portico.learning.core.prefetch.view import tokens
 from portico.learning.core.prefetch.window import Window

@@ -2,8 +2,8 @@
 
 import json
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.server import Server
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.servers import Server
 from portico.guard.core.access_request import Act
 from portico.kernel.effect import Effect
 from portico.learning.core.prefetch.buffer import Held

@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from portico.gateway.core.server import Server, ServerId
+from portico.gateway.core.servers import Server, ServerId
 from portico.kernel.ids import BadId
 from portico.kernel.json import JsonObject, JsonValue
 

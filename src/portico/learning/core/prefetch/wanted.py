@@ -5,8 +5,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Self
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject
 from portico.learning.core.prefetch.forms import EdgeKey
 from portico.learning.core.prefetch.predicted import Predicted, Source

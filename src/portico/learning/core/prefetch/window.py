@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
-from portico.gateway.core.call import Answer
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.calls import Answer
+from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.json import JsonObject, JsonValue, NotCanonical, canonical
 from portico.learning.core.prefetch.changes import all_changed
 from portico.learning.core.prefetch.forms import CallForm, form_of

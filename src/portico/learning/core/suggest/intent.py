@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from portico.gateway.core.search.clauses import clauses, whole
+from portico.gateway.core.search import clauses, whole
 from portico.kernel.json import JsonValue
 
 _MOST: Final = 40

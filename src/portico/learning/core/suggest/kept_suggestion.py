@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.gateway.core.call import ResultId
+from portico.gateway.core.calls import ResultId
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import Label

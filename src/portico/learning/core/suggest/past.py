@@ -8,7 +8,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.gateway.core.search.text import words
+from portico.gateway.core.search_text import words
 from portico.learning.core.suggest.skeleton import PastStep
 
 Floats = NDArray[np.float32]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Self
 
-from portico.gateway.core.search.text import STOP_WORDS
+from portico.gateway.core.search_text import STOP_WORDS
 from portico.learning.core.dataflow.shape import Parameter
 from portico.learning.core.dataflow.words import words
 from portico.learning.core.suggest.intent import Kind, Span, spans

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
-from portico.gateway.core.search.clauses import whole
-from portico.gateway.core.shape_keys import names_a_field
+from portico.gateway.core.inferred_schema import names_a_field
+from portico.gateway.core.search import whole
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.prefetch.nobodys import nobodys
 from portico.learning.core.suggest.intent import Kind, Span, spans

@@ -5,8 +5,8 @@ it may be a word of theirs."""
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.inferred_schema import ToolPlace
+from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.suggest.skeleton import Kept, PastStep
 from portico.learning.core.suggest.skeleton_document import read_skeleton, skeleton_document

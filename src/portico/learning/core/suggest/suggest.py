@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.learning.core.suggest.asked import Asked
 from portico.learning.core.suggest.calibration import SHIPPED, Calibration
 from portico.learning.core.suggest.choose import Choice, choose

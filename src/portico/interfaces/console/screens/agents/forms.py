@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from portico.agents.core.agents import Agent, AgentSpec, ToolMode
 from portico.agents.core.errors import AgentRunNotFound
-from portico.gateway.core.tool import Tool
+from portico.gateway.core.catalog_snapshot import Tool
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.page import page

@@ -5,7 +5,7 @@ from typing import Final
 
 from portico.agents.core.agents import Agent
 from portico.agents.core.traces import RunTrace, TraceFilter
-from portico.gateway.core.tool import Tool
+from portico.gateway.core.catalog_snapshot import Tool
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.agents.models import Book

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from portico.agents.core.agents import Agent
 from portico.agents.core.traces import RunTrace
-from portico.gateway.core.tool import Tool
+from portico.gateway.core.catalog_snapshot import Tool
 from portico.guard.core.rules import fits
 from portico.interfaces.console.screens.agents.models import Book, Health
 from portico.interfaces.console.screens.chat.thread import STATUSES

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.gateway.core.tool import Standing, Tool
-from portico.gateway.look_at_tools import ToolLook
+from portico.gateway.catalog import ToolLook
+from portico.gateway.core.catalog_snapshot import Standing, Tool
 from portico.guard.core.rules import fits
 from portico.kernel.effect import Effect
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from portico.agents.core.agents import Agent, AgentFilter
 from portico.agents.core.traces import TraceFilter
-from portico.gateway.core.tool import Standing
+from portico.gateway.core.catalog_snapshot import Standing
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import fits
 from portico.interfaces.console.desk import Desk, desk_of

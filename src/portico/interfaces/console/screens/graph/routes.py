@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.gateway.core.tool import Standing, ToolRef
+from portico.gateway.core.catalog_snapshot import Standing, ToolRef
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.page import page, part
 from portico.interfaces.console.screens.graph.view import (

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.interfaces.console.screens.graph.placing import Dot, Placed, frame_of, placed
 from portico.interfaces.console.screens.tools.tool_view import Nearby, nearby
 from portico.interfaces.console.screens.tools.view import tool_href

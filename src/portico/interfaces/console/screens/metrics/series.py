@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
 
-from portico.gateway.core.call import Call
+from portico.gateway.core.calls import Call
 
 MOST: Final = 1000
 """Calls that are looked at: the newest."""

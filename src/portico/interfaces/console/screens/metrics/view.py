@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Final
 
 from portico.agents.core.traces import ModelStats
-from portico.gateway.core.call import Figures
+from portico.gateway.core.calls import Figures
+from portico.gateway.core.catalog_snapshot import Standing, ToolRef
 from portico.gateway.core.surface import fixed_tools, search_description
-from portico.gateway.core.tool import Standing, ToolRef
-from portico.gateway.manage_servers import ServerLook
-from portico.gateway.show_surface import OF_THE_SEARCH
+from portico.gateway.servers import ServerLook
+from portico.gateway.surface import OF_THE_SEARCH
 from portico.interfaces.console.screens.tools.view import in_use, tool_href
 from portico.interfaces.console.server_states import State, state_of
 from portico.kernel.json import canonical

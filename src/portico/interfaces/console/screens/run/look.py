@@ -10,7 +10,7 @@ from portico.agents.core.errors import AgentRunNotFound
 from portico.debate.core.debates import DebateId
 from portico.engine.core.errors import RunNotFound
 from portico.engine.core.runs import Run, Step
-from portico.gateway.core.call import ResultId
+from portico.gateway.core.calls import ResultId
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.run.of_journal import planned, tasks_of_journal
 from portico.interfaces.console.screens.run.of_plan import tasks_of_plan, tasks_of_program

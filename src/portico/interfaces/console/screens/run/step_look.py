@@ -8,9 +8,9 @@ from typing import Final
 
 from portico.agents.core.traces import WholeTrace
 from portico.engine.core.errors import StepNotFound
-from portico.gateway.core.call import ResultId, claim_of
+from portico.gateway.core.calls import ResultId, claim_of
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ResultNotFound
-from portico.gateway.core.tool import ToolRef
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.approvals.request_view import Asked, asked
 from portico.interfaces.console.screens.approvals.standing import effect_badge

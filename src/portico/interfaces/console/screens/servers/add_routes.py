@@ -10,8 +10,8 @@ from starlette.routing import Route
 
 from portico.engine.core.idempotency import Answer
 from portico.engine.idempotency import Ask
-from portico.gateway.core.launch_text import to_json
-from portico.gateway.manage_servers import ServerWish
+from portico.gateway.core.launch import to_json
+from portico.gateway.servers import ServerWish
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.interfaces.console.desk import Desk, desk_of

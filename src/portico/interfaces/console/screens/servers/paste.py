@@ -12,15 +12,21 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
 
-from portico.gateway.core.client_files.client import Client, described, listed
-from portico.gateway.core.client_files.document import Unreadable, as_text, parsed, value_at
-from portico.gateway.core.client_files.entry import Entry, Place
-from portico.gateway.core.client_files.secrecy import looks_secret
-from portico.gateway.core.client_files.wish import Described
-from portico.gateway.core.launch_text import shown
-from portico.gateway.core.names import slug
-from portico.gateway.core.package import package_of
-from portico.gateway.core.server import Foreign, FromFile, Http, Plain, Stdio, Value
+from portico.gateway.core.catalog_snapshot import slug
+from portico.gateway.core.client_config_values import looks_secret
+from portico.gateway.core.client_configs import Client, described, listed
+from portico.gateway.core.config_documents import (
+    Described,
+    Entry,
+    Place,
+    Unreadable,
+    as_text,
+    parsed,
+    value_at,
+)
+from portico.gateway.core.launch import shown
+from portico.gateway.core.pins import package_of
+from portico.gateway.core.servers import Foreign, FromFile, Http, Plain, Stdio, Value
 from portico.kernel.json import JsonObject
 from portico.kernel.redaction import blacked_out
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.gateway.core.acceptance import Proposed
+from portico.gateway.core.server_approval import Proposed
 from portico.interfaces.console.desk import desk_of
 from portico.interfaces.console.forms import BadForm, Form, form_of
 from portico.interfaces.console.page import done, page

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from portico.gateway.manage_servers import ServerLook
-from portico.gateway.server_logins import LoginLook
+from portico.gateway.logins import LoginLook
+from portico.gateway.servers import ServerLook
 from portico.guard.core.oauth_logins import LoginLink
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk

@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.gateway.core.profile_text import profile_from
-from portico.gateway.label_server import Labelling
+from portico.gateway.core.confinement import profile_from
+from portico.gateway.servers import Labelling
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.interfaces.console.desk import Desk, desk_of

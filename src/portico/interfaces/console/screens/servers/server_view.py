@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.gateway.approve_server import ServerReview, ToolReview
-from portico.gateway.core.card import one_line
-from portico.gateway.core.confinement import Hold
-from portico.gateway.core.diff import Change
-from portico.gateway.core.launch_text import shown, to_json
-from portico.gateway.core.server import ADDED, OURS, Http, Stdio
-from portico.gateway.core.tool import Standing
-from portico.gateway.look_at_tools import ToolLook
-from portico.gateway.manage_servers import ServerLook
+from portico.gateway.catalog import ToolLook
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.launch import shown, to_json
+from portico.gateway.core.server_approval import Change
+from portico.gateway.core.servers import ADDED, OURS, Hold, Http, Stdio
+from portico.gateway.core.surface import one_line
+from portico.gateway.server_approval import ServerReview, ToolReview
+from portico.gateway.servers import ServerLook
 from portico.interfaces.console.screens.tools.effects import Mark, effect_mark, standing_mark
 from portico.interfaces.console.screens.tools.view import tool_href
 from portico.interfaces.console.server_states import transport_of

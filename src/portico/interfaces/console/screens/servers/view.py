@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.gateway.core.call import Figures
-from portico.gateway.core.tool import Standing
-from portico.gateway.manage_servers import ServerLook
+from portico.gateway.core.calls import Figures
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.servers import ServerLook
 from portico.interfaces.console.server_states import State, state_of, transport_of
 
 PAGE: Final = 50

@@ -9,10 +9,10 @@ from starlette.routing import Route
 
 from portico.engine.core.idempotency import Answer
 from portico.engine.idempotency import Ask
-from portico.gateway.core.call import ResultId
+from portico.gateway.catalog import ToolLook
+from portico.gateway.core.calls import ResultId
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import LoginNeeded
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.look_at_tools import ToolLook
 from portico.guard.core.errors import ApprovalPending
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import Form, form_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from portico.gateway.core.tool import Standing
+from portico.gateway.core.catalog_snapshot import Standing
 from portico.kernel.effect import EFFECT_WORDS, Effect
 
 

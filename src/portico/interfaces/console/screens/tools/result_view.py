@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from portico.gateway.core.ahead.mark import age_ms
-from portico.gateway.core.call import Called
+from portico.gateway.core.calls import Called
+from portico.gateway.core.reserved_metadata import age_ms
 from portico.kernel.json import JsonObject, JsonValue
 
 _LONGEST: Final = 20_000

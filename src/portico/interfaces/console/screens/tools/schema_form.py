@@ -11,8 +11,8 @@ from enum import StrEnum
 from math import isfinite
 from typing import Final
 
-from portico.gateway.core.local_ref import is_local, target
-from portico.gateway.core.plain_text import cut
+from portico.gateway.core.tool_schemas import is_local, target
+from portico.gateway.core.untrusted_text import cut
 from portico.interfaces.console.forms import BadForm, Form
 from portico.kernel.json import JsonObject, JsonValue
 

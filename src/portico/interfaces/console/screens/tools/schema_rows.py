@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from portico.gateway.core.local_ref import is_local, target
-from portico.gateway.core.plain_text import cut
+from portico.gateway.core.tool_schemas import is_local, target
+from portico.gateway.core.untrusted_text import cut
 from portico.kernel.json import JsonObject, JsonValue
 
 MOST: Final = 80

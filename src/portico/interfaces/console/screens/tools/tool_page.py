@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from portico.gateway.core.tool import ToolRef
-from portico.gateway.look_at_tools import ToolLook
+from portico.gateway.catalog import ToolLook
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.tools.effects import EFFECTS

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from portico.engine.core.errors import BadCursor
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.interfaces.console.desk import desk_of
 from portico.interfaces.console.forms import BadForm, Form, form_of
 from portico.interfaces.console.page import done, page

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import quote
 
-from portico.gateway.core.call import Call, CallOutcome, Figures, verb_for
-from portico.gateway.core.shape_text import line_of, schema_of
-from portico.gateway.core.tool import Standing, ToolRef
-from portico.gateway.look_at_tools import ToolLook
+from portico.gateway.catalog import ToolLook
+from portico.gateway.core.calls import Call, CallOutcome, Figures, verb_for
+from portico.gateway.core.catalog_snapshot import Standing, ToolRef
+from portico.gateway.core.inferred_schema import line_of, schema_of
 from portico.interfaces.console.screens.tools.effects import Mark, effect_mark, standing_mark
 from portico.interfaces.console.screens.tools.schema_rows import SchemaRow, schema_rows
 from portico.interfaces.console.screens.tools.view import tool_href

@@ -7,12 +7,12 @@ from datetime import timedelta
 from typing import Final
 from urllib.parse import quote
 
-from portico.gateway.core.call import Figures
-from portico.gateway.core.card import one_line
-from portico.gateway.core.tool import Standing, ToolRef
-from portico.gateway.find_tools import Found, Hit
-from portico.gateway.look_at_tools import ToolLook
-from portico.gateway.manage_servers import ServerLook
+from portico.gateway.catalog import ToolLook
+from portico.gateway.core.calls import Figures
+from portico.gateway.core.catalog_snapshot import Standing, ToolRef
+from portico.gateway.core.surface import one_line
+from portico.gateway.search import Found, Hit
+from portico.gateway.servers import ServerLook
 from portico.interfaces.console.screens.tools.effects import Mark, effect_mark, standing_mark
 from portico.interfaces.console.server_states import State, state_of
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from portico.agents.core.model_requests import ProviderState
-from portico.gateway.weigh_context import ContextWeight
+from portico.gateway.surface import ContextWeight
 from portico.interfaces.console.screens.welcome.server_steps import Progress
 
 WINDOW: Final = 200_000

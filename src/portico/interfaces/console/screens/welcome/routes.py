@@ -9,8 +9,8 @@ from starlette.routing import Route
 
 from portico.agents.core.model_requests import ProviderState
 from portico.gateway.core.errors import ServerExists
-from portico.gateway.manage_servers import ServerWish
-from portico.gateway.weigh_context import WeighContext
+from portico.gateway.servers import ServerWish
+from portico.gateway.surface import WeighContext
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import BadForm, form_of

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.gateway.core.launch_text import shown
-from portico.gateway.core.server import Launch, Plain, Stdio
+from portico.gateway.core.launch import shown
+from portico.gateway.core.servers import Launch, Plain, Stdio
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from pathlib import PurePath
 from typing import Final
 from urllib.parse import quote
 
-from portico.gateway.core.launch_text import shown
-from portico.gateway.core.server import ADDED, OURS, Server
-from portico.gateway.core.tool import Standing
-from portico.gateway.core.upstream import Phase
-from portico.gateway.manage_servers import ServerLook
+from portico.gateway.core.calls import Phase
+from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.launch import shown
+from portico.gateway.core.servers import ADDED, OURS, Server
+from portico.gateway.servers import ServerLook
 
 OURS_WORDS: Final = "part of Portico"
 _SHOWN: Final = 25
