@@ -1,1 +1,1 @@
-"""One door in front of many MCP servers: catalogue, search, call, workflows, learning (to come)."""
+"""MCP servers behind one endpoint: their catalog, search, and calls of their tools."""

@@ -9,8 +9,8 @@ PorticoError
 ├── box.core.errors      what runs inside walls
 ├── engine.core.errors   the store and its upkeep
 ├── gateway.core.errors  tools and the servers that have them
-├── gateway.core.plan    plans: faults, expressions, resolving
-├── gateway.core.program programs: errors
+├── workflows.core       plans and programs: errors, plan, plan_values, saved, programs
+├── learning.core.suggest suggestions: suggestion, kept_suggestion
 └── settings.errors      the configuration
 """
 

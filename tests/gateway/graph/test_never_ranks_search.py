@@ -16,8 +16,8 @@ from tests.gateway.graph.test_graphs import in_task
 from tests.gateway.open_room import ANA, READ, WEATHER, OpenRoom
 
 SOURCE = Path(portico.__file__).parent
-SEARCH = ["portico.gateway.search", "portico.gateway.search", "portico.gateway.search_index"]
-GRAPH = ("portico.gateway.graph", "portico.gateway.core.graph", "portico.adapters.graph")
+SEARCH = ["portico.gateway.search", "portico.gateway.search_index"]
+GRAPH = ("portico.learning", "portico.adapters.graph")
 QUERIES = ["read a file", "delete it for good", "rain and wind", "write text", "nothing of this"]
 
 

@@ -1,1 +1,1 @@
-"""Graph."""
+"""The learned graph of tools, kept in memory for each clearance."""
