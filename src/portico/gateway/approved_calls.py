@@ -544,10 +544,10 @@ class AskFirst:
         calls = await self.history.page(
             caller, of=caller.id, ref=None, before=None, limit=_LOOKED_THROUGH
         )
-        return [_told_first(call) for call in calls if call.context == context][:_BEFORE]
+        return [_summary_of(call) for call in calls if call.context == context][:_BEFORE]
 
 
-def _told_first(call: Call) -> JsonObject:
+def _summary_of(call: Call) -> JsonObject:
     return {
         "tool": str(call.ref),
         "effect": str(call.effect),
@@ -560,9 +560,6 @@ async def _within(seconds: float, wakeups: Wakeups) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await wakeups.wait()
-
-
-# What came of a call that waited for approval, asked for by the number of its request.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,8 +55,6 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, join, may_read
 from portico.kernel.principal import Principal
 
-# Write down a call: before it is made if it may change something, and what became of it.
-
 Answered = TypeVar("Answered")
 
 
@@ -356,9 +354,6 @@ def _label_of(for_run: ForRun | None, ticket: Ticket | None) -> Label:
     if for_run is not None:
         return for_run.label
     return PUBLIC if ticket is None else ticket.label
-
-
-# Whether a tool would take these arguments, for whoever changes them before they are used.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -241,9 +241,6 @@ async def _contained(job: Job) -> None:
         _log.warning("the catalogue is behind: %s", error, exc_info=not foreseen)
 
 
-# The tools of one server under their own names, for a client that wants just that one.
-
-
 @dataclass(frozen=True, slots=True)
 class ServerTools:
     tools: Sequence[JsonObject]

@@ -23,8 +23,6 @@ from portico.guard.core.rules import on_all
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, may_read
 
-# What a space has to offer at this moment, held in memory: so that looking asks nobody.
-
 _COMPARED: Final = 100
 """Names that one that is not there is compared to: each comparison takes its time."""
 

@@ -165,8 +165,6 @@ class IndexServer:
                     await self.servers.put(caller, replace(now, failure=reason))
 
 
-# A server says that it offers something else by now, or was started anew: see what it is.
-
 _log: Final = logging.getLogger("portico.gateway")
 
 

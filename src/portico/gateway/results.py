@@ -16,8 +16,6 @@ from portico.kernel.entropy import Entropy
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
-# An answer too long for a model stays here, and its beginning goes out.
-
 _NOT_KEPT: Final = (
     "The rest is not kept: this machine has no key to seal it with. Ask for less of it."
 )

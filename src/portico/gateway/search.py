@@ -94,8 +94,6 @@ def _likely(hits: Sequence[SearchHit], steps: int) -> Sequence[SearchHit]:
     return hits
 
 
-# Find tools by what they should do: the right ones first, within a budget, and with a reason.
-
 _MOST: Final = 40
 """Tools that are looked at for one reply; the budget decides how many of them are in it."""
 _WEAK: Final = 5

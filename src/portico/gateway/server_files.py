@@ -215,8 +215,6 @@ def told(origin: str, problem: Problem) -> str:
     return f"{place}: {problem.server or 'the file'}: {problem.reason}"
 
 
-# Take over servers that somebody has elsewhere, and see what each of them offers.
-
 Place = tuple[str, str]
 """A file, and where in it a server is described."""
 

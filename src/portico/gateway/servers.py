@@ -87,9 +87,6 @@ def _cleared(caller: Principal, server: Server) -> bool:
     return may_read(caller.clearance, server.label)
 
 
-# How secret a server's results are, what may be sent to it, and whether its word is trusted.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelling:
     """None: as it is."""

@@ -31,8 +31,6 @@ from portico.kernel.json import JsonObject, canonical
 from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokenizer, Tokens
 
-# All that is needed to call some tools: their schemas, and what they do in full.
-
 _MOST: Final = 50
 
 
@@ -190,9 +188,6 @@ class ShowSurface:
 
     def _tokens(self, tool: JsonObject) -> int:
         return self.tokenizer.count(canonical(tool).decode())
-
-
-# What the tools of all servers would cost a model, and what it is shown instead.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,8 +95,6 @@ from portico.workflows.run_context import (
 from portico.workflows.run_queries import ToldValues, may_look, status_of, without_values
 from portico.workflows.step_calls import CalledWith, CallWish
 
-# What is known of a tool before a program calls it: no decision, the guard takes that later.
-
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
@@ -114,9 +112,6 @@ class LookAhead:
             return Ahead(shelf.find(ref).effect)
         except PorticoError:
             return None
-
-
-# How a program is going: its caller sees what it said, others who may see runs how its calls stand.
 
 
 @dataclass(slots=True)
@@ -373,9 +368,6 @@ def _entry(run: Run, wish: ProgramWish, mode: Mode, source: Source, shelf: Shelf
             "hash": hashlib.sha256(wish.code.encode(errors="surrogatepass")).hexdigest(),
         },
     )
-
-
-# How long a program has waited for its calls, without what those waited for people.
 
 
 @dataclass(slots=True)
@@ -812,8 +804,6 @@ class _Running:
         if ahead is not None and not ahead.effect.reads_only:
             raise NotInline(call_name(wanted.number), str(wanted.ref))
 
-
-# Wait for a program to end, or until only people can help it on, and not for ever.
 
 _LOOK: Final = 1.0
 """Seconds; the bus may say nothing, so it is looked so often anyway."""

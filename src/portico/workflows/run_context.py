@@ -154,9 +154,6 @@ class MemoryOutputs:
         return KeptResult(content=mine.content)
 
 
-# How many calls of runs are under way at a time: to one server, and of one run.
-
-
 @dataclass(slots=True)
 class Turns:
     """In the order of asking. Of whom nobody is under way or waiting, nothing is remembered."""

@@ -163,8 +163,6 @@ def _with(step: StepReport, trouble: Trouble) -> StepReport:
     return replace(step, error=trouble, why=trouble.message if own else step.why)
 
 
-# How a plan is going: its caller sees what it gave, and others how its steps stand.
-
 _STATUS = {
     RunStatus.QUEUED: WorkflowStatus.QUEUED,
     RunStatus.RUNNING: WorkflowStatus.RUNNING,

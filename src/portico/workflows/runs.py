@@ -403,9 +403,6 @@ async def _within(seconds: float, wakeups: Wakeups) -> None:
             await asyncio.sleep(_MOMENT)
 
 
-# What a workflow that was a tool's call gives by now, in place of what it could say then.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatestAnswer:
     show: ShowWorkflow

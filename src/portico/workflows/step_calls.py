@@ -71,9 +71,6 @@ from portico.workflows.run_context import (
     noted_of,
 )
 
-# What a call was given of which nobody knows whether it was made: whoever looks needs to know what
-# to look for.
-
 _WAITS: Final = "signal:~uncertain:"
 _MOST: Final = 20
 """Calls of a run that are looked up."""
@@ -181,7 +178,7 @@ class ReadEnd:
 _PAUSE: Final = timedelta(seconds=1)
 _PATIENCE: Final = 1.0
 """Seconds."""
-_PROGRESS_LINE_MOST: Final = 100
+_MOST_PROGRESS: Final = 100
 """Of one call; each is a row of its run's journal."""
 
 
@@ -206,9 +203,7 @@ class ProgressLine:
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None:  # noqa: ARG002 # a server's words
         now = self.clock.now()
-        if self._told >= _PROGRESS_LINE_MOST or (
-            self._last is not None and now - self._last < _PAUSE
-        ):
+        if self._told >= _MOST_PROGRESS or (self._last is not None and now - self._last < _PAUSE):
             return
         self._told, self._last = self._told + 1, now
         facts: JsonObject = {"step": self.step, "done": done, "total": total}
@@ -236,7 +231,7 @@ class ProgressLine:
 _FIRST_PAUSE: Final = 0.5
 """Seconds before a second try; twice as long before each later one."""
 _LONGEST_PAUSE: Final = 30.0
-_MAKE_PATIENCE: Final = 5
+_MOST_WAITS: Final = 5
 """How often a call waits until its caller may make one again."""
 _LONGEST_WAIT: Final = 60.0
 _AGAIN: Final = (UpstreamDown, UpstreamTimedOut, UpstreamBusy, ToolSaidNo)
@@ -396,7 +391,7 @@ class MakeCall:
 
     async def _called(self, attempt: _Attempt) -> Called | _Asked:
         """Raises `Stopped`, and what calling it raises."""
-        for _ in range(_MAKE_PATIENCE):
+        for _ in range(_MOST_WAITS):
             try:
                 return await patiently(lambda: self._made(attempt))
             except LimitReached as error:
@@ -473,7 +468,7 @@ _SELDOM: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class _StepCallAsked:
+class _AwaitedApproval:
     approval: ApprovalId
     topic: str
     left: timedelta
@@ -512,7 +507,7 @@ class StepCall:
         """None if somebody wants it to be tried again. Raises `StepFailed`."""
         match noted:
             case {"approval": str(approval), "topic": str(topic), "left": int() | float() as left}:
-                asked = _StepCallAsked(ApprovalId.parse(approval), topic, timedelta(seconds=left))
+                asked = _AwaitedApproval(ApprovalId.parse(approval), topic, timedelta(seconds=left))
                 return await self._approved(acting, wish, number, asked)
             case {"uncertain": str(why)}:
                 return await self._uncertain(acting, wish, number, why)
@@ -520,7 +515,7 @@ class StepCall:
                 return gave(noted)
 
     async def _approved(
-        self, acting: Acting, wish: CallWish, number: int, asked: _StepCallAsked
+        self, acting: Acting, wish: CallWish, number: int, asked: _AwaitedApproval
     ) -> Came:
         """Raises `StepFailed`."""
         name = wish.step if number == 1 else f"{wish.step}~{number}"

@@ -403,8 +403,6 @@ class Question:
     """Under which name the server asks, if it gives one."""
 
 
-# Arguments as they are kept for the record: short enough to be kept by the million.
-
 _TEXT: Final = 500
 _ITEMS: Final = 20
 _DEEP: Final = 6

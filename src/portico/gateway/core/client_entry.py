@@ -40,14 +40,6 @@ from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.redaction import blacked_out
 
-# What keeps Portico from being put into the file of a client, or taken out.
-#
-# PorticoError ├── UnknownClient ├── ClientCannot          it has no such file, or cannot be told of
-# an address ├── ClientAbsent          nothing of it is on this machine ├── EntryDiffers
-# there is another entry of that name ├── ClientFileUnreadable  not a text, too large, or not to be
-# read ├── ClientFileMalformed   not what it should be, and where ├── ClientFileMoved       somebody
-# wrote it in the meantime └── EditUnsafe            more than our own entry would have changed
-
 
 class UnknownClient(PorticoError):
     kind = Kind.NOT_FOUND
@@ -165,12 +157,12 @@ def with_entry(file: str, text: str, names: Sequence[str], value: JsonObject) ->
     there, _ = _found(file, text, names)
     mark, body = _without_mark(text)
     if file.endswith(".toml"):
-        rest = config_edits.take_out_toml_edit(body, names, _NOTHING) if there else body
-        edited = config_edits.put_in_toml_edit(rest, names, value)
+        rest = config_edits.take_out_toml(body, names, _NOTHING) if there else body
+        edited = config_edits.put_in_toml(rest, names, value)
     elif there:
         edited = Edited(config_edits.change(body, names, value), _NOTHING)
     else:
-        edited = config_edits.put_in(body, names, value)
+        edited = config_edits.put_in_json(body, names, value)
     after = mark + edited.text
     _check(file, text, after, names, value)
     return Edited(after, edited.trace)
@@ -181,7 +173,7 @@ def without_entry(file: str, text: str, names: Sequence[str], trace: Trace = _NO
     if not _found(file, text, names)[0]:
         return text
     mark, body = _without_mark(text)
-    take_out = config_edits.take_out_toml_edit if file.endswith(".toml") else config_edits.take_out
+    take_out = config_edits.take_out_toml if file.endswith(".toml") else config_edits.take_out_json
     after = mark + take_out(body, names, trace)
     _check(file, text, after, names, None)
     return after
@@ -411,9 +403,6 @@ def _is_portico(entry: Entry, place: Place) -> bool:
         return is_this(understood(entry, place).wish.launch, place.own_url)
     except LeftOut:
         return False
-
-
-# What `connect` would write and `disconnect` would take out, before anybody does.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,6 @@ from portico.gateway.core.config_documents import (
 )
 from portico.kernel.json import JsonObject, JsonValue
 
-# What an edit of somebody's file leaves to be known, so that it can be undone to the byte.
-
 Cut = tuple[int, int, str]
 """From where to where of a text, and what stands there instead."""
 
@@ -203,7 +201,7 @@ def _own_indent(text: str, key: int) -> str | None:
 _LINE_ENDS: Final = re.compile(r"[ \t]*,?[ \t]*(?:\r?\n|\Z)")
 
 
-def put_in(text: str, names: Sequence[str], value: JsonValue) -> Edited:
+def put_in_json(text: str, names: Sequence[str], value: JsonValue) -> Edited:
     """`names` lead to it: what is missing of them is made, what is there is an object."""
     if not text.strip():
         for name in reversed(names[1:]):
@@ -229,7 +227,7 @@ def change(text: str, names: Sequence[str], value: JsonValue) -> str:
     return cut(text, [(member.value, member.end, style_in(places, braces).written(value))])
 
 
-def take_out(text: str, names: Sequence[str], trace: Trace) -> str:
+def take_out_json(text: str, names: Sequence[str], trace: Trace) -> str:
     """As it is if there is no such thing."""
     for above in range(len(names)):
         outermost = above == trace.made
@@ -420,7 +418,7 @@ _TWO_ENDS: Final = re.compile(r"(?:\r?\n){1,2}\Z")
 _FIRST_EMPTY: Final = re.compile(r"\A\r?\n")
 
 
-def put_in_toml_edit(text: str, names: Sequence[str], value: JsonObject) -> Edited:
+def put_in_toml(text: str, names: Sequence[str], value: JsonObject) -> Edited:
     """`names` lead to it; what is there of them is a table."""
     holder = _holder(text, names)
     if holder is not None:
@@ -434,7 +432,7 @@ def put_in_toml_edit(text: str, names: Sequence[str], value: JsonObject) -> Edit
     return Edited(text + (lead if text else "") + body, Trace())
 
 
-def take_out_toml_edit(text: str, names: Sequence[str], trace: Trace) -> str:
+def take_out_toml(text: str, names: Sequence[str], trace: Trace) -> str:
     """As it is if there is no such thing."""
     holder = _holder(text, names)
     if holder is not None:

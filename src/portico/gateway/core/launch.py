@@ -24,8 +24,6 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.sandbox.core.errors import BadPlace
 from portico.sandbox.core.profile import Place
 
-# A launch as it is kept and sent, and as a person reads it before allowing it to be started.
-
 
 def to_json(launch: Launch) -> JsonObject:
     """A value that is no secret is a text, a reference an object: neither passes for the other.

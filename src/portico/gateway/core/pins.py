@@ -121,8 +121,6 @@ def _digest(text: bytes) -> str:
     return sha256(text).hexdigest()
 
 
-# Which published package a launch runs, if its command says so and nothing else could.
-
 _NPM: Final = re.compile(r"((?:@[\w.-]+/)?[\w.-]+)(?:@(\d[\w.+-]*))?")
 _PYPI: Final = re.compile(r"([\w.-]+)(?:(?:==|@)(\d[\w.+-]*))?")
 _LAUNCHERS: Final = {

@@ -8,8 +8,6 @@ from typing import Final
 from portico.gateway.core.calls import Answer
 from portico.gateway.core.catalog_snapshot import Definition
 
-# Metadata (`_meta`) that only Portico sets: what a server says in our name is not handed on.
-#
 # A saved workflow is a tool made of others. Its definition says which tools it calls, and what it
 # answers to a run may be a plan that the run has to carry out itself.
 

@@ -9,8 +9,6 @@ from typing import Final
 from portico.gateway.core.calls import Answer, CallId
 from portico.kernel.json import JsonObject, JsonValue
 
-# A tool's answer as it is kept whole, and as it comes back.
-
 
 def answer_kept(answer: Answer, call: CallId) -> JsonObject:
     return {

@@ -125,8 +125,6 @@ def _without_courtesy(clause: str) -> str:
     return rest if len(rest) > 3 else clause
 
 
-# What is asked, and which of its texts need a vector before it can be answered.
-
 MOST_QUERIES: Final = 16
 _MOST_WORDS: Final = 48
 """Whose nearness to names is looked at: what a search costs grows with them."""
@@ -241,8 +239,6 @@ class Ranking:
     servers: Sequence[str]
     """Those whose tools come into question most, best first."""
 
-
-# Why a tool was found: the words in common, where they stand, and how near it is in meaning.
 
 Floats = NDArray[np.float32]
 
@@ -411,8 +407,6 @@ REQUESTS: tuple[str, ...] = (
     "Shear the alpacas when the weather turns",
     "Quote something wise about patience",
 )
-
-# The texts of a catalogue that need a vector before it can be searched, and where each goes.
 
 BACKGROUND: Final = Question.unrelated(REQUESTS)
 

@@ -68,8 +68,6 @@ class NameCoverage:
         return met
 
 
-# Words and vectors weighed into one probability a tool, and several questions into one list.
-
 LEXICAL: Final = "lexical"
 STATIC: Final = "static"
 ENCODER: Final = "encoder"

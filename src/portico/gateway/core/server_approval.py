@@ -173,8 +173,6 @@ def _reaches_out(definition: Definition) -> bool:
     return not closed or not _OUTSIDE.isdisjoint(words(definition.name))
 
 
-# What has changed, for a person who has to decide: place by place, short, nothing hidden.
-
 MOST_CHANGES: Final = 100
 _LONGEST: Final = 400
 _BEFORE_IT: Final = 60

@@ -11,8 +11,6 @@ from portico.gateway.core.config_documents import Wish
 from portico.gateway.core.pins import launch_pin
 from portico.gateway.core.servers import RESERVED, Server, ServerId
 
-# What becomes of a server when the file that describes it says something else, or nothing.
-
 KEPT: Final = timedelta(days=30)
 """How long it is remembered what was approved of a server that is no longer asked for. An editor
 that writes a file anew, a branch without it or a slip of the pen cost nobody an approval."""

@@ -57,8 +57,6 @@ def _number(pattern: re.Pattern[str], said: str) -> int | None:
     return None if found is None else int(next(filter(None, found.groups())))
 
 
-# What to do about a server that did not start, from what it wrote before it ended.
-
 _INSTALLING: Final[Mapping[str, str]] = {
     "npx": "Install Node.js, which brings npx.",
     "node": "Install Node.js.",

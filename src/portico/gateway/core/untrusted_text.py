@@ -45,8 +45,6 @@ def _without_marks(text: str) -> str:
     return "".join(char for char in parts if unicodedata.category(char) != "Mn")
 
 
-# What a person reading a text would not see: controls, tags, invisible letters, false names.
-
 LONGEST_NAME: Final = 128
 
 _PICTURES: Final = (
@@ -166,8 +164,6 @@ def _named(char: str) -> str:
     name = unicodedata.name(char, "").lower()
     return f"U+{ord(char):04X} ({name})" if name else f"U+{ord(char):04X}"
 
-
-# A stranger's text, made fit to stand on one line among ours: no markup, no second line.
 
 _MARKUP: Final = re.compile(r"(?:(?<=\s)|^)(?:[#>\u203a*+=~|_-]+|\d+\.)(?=\s|$)")
 _EMPHASIS: Final = re.compile(r"\*{2,}|_{2,}(?=\s|$)|(?:(?<=\s)|^)_{2,}|~{2,}|`{3,}")

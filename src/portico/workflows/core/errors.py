@@ -2,13 +2,6 @@
 
 from portico.kernel.errors import Kind, PorticoError
 
-# What running plans refuses.
-#
-# PorticoError ├── NotInline        a plan that may change something does not run in one process
-# alone ├── NotAWorkflow     a run of another kind ├── NotUncertain     of this step it is known
-# what became of it └── Unsettled        of this step it is not, so that doing it anew might do it
-# twice
-
 
 class NotInline(PorticoError):
     kind = Kind.INVALID

@@ -13,8 +13,6 @@ from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue, pointed
 
-# A plan: calls of tools that depend on one another, as somebody wrote them down.
-
 
 @dataclass(frozen=True, slots=True)
 class Reference:

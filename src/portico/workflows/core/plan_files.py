@@ -13,8 +13,6 @@ from portico.kernel.json import JsonObject, JsonValue, pointed
 from portico.workflows.core.plan import BadPlan, Expressions, Plan, PlanFault
 from portico.workflows.core.plan_documents import plan_document, read_plan
 
-# Where in a JSON text each value stands, so that a fault can be shown there.
-
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 
 

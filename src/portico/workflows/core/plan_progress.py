@@ -8,11 +8,9 @@ from enum import StrEnum
 from typing import Final, Self
 
 from portico.engine.core.runs import Run, Step
-from portico.engine.core.runs import StepState as RunsStepState
+from portico.engine.core.runs import StepState as EngineStepState
 from portico.workflows.core.plan import Graph, OnError, Plan, waiting_on
 from portico.workflows.core.plan_report import OutlinedStep, StepStanding, call_of, owner, standings
-
-# How far a plan has come: given how steps ended, which begin now and which never will, and why.
 
 CONDITION: Final = "its condition is not met"
 
@@ -287,7 +285,7 @@ def open_calls(journal: Sequence[Step]) -> frozenset[str]:
     return frozenset(
         _call(step.name, asked)
         for step in journal
-        if step.state is RunsStepState.OPEN and not step.name.startswith(_UNKNOWN)
+        if step.state is EngineStepState.OPEN and not step.name.startswith(_UNKNOWN)
     )
 
 

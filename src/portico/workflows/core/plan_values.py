@@ -262,8 +262,6 @@ def _check_plain(value: JsonValue, place: str, faults: Faults, depth: int) -> No
         _plain(value, place, faults)
 
 
-# What a step gives to those after it: one document, whatever form its tool answered in.
-
 DOCUMENT_FIELDS: Final = ("content", "structuredContent", "text", "json")
 ITEMS_FIELDS: Final = ("items",)
 

@@ -27,11 +27,6 @@ from portico.workflows.core.plan_report import (
 from portico.workflows.core.plan_values import document_value
 from portico.workflows.core.texts import standing
 
-# What is refused of a program, and how one can fail.
-#
-# PorticoError ├── BadProgram      too long, empty, or inputs that it could not name └──
-# ProgramFailed   an error that it did not catch, or a limit that it met
-
 
 class BadProgram(PorticoError):
     kind = Kind.INVALID
@@ -419,8 +414,6 @@ def _call(noted: JsonValue) -> tuple[int, str]:
         case _:
             raise AssertionError(noted)
 
-
-# How a program is going, or went: its calls as steps, what it said, and what it used.
 
 ProgramStatus = WorkflowStatus
 """In the same words; a program is never done in part."""

@@ -17,17 +17,6 @@ from portico.kernel.label import Label
 from portico.workflows.core.plan import Plan
 from portico.workflows.core.plan_documents import input_schema
 
-# What is refused of saved workflows.
-#
-# PorticoError ├── BadWorkflowName        a name that a tool cannot have ├── WorkflowNotFound
-# nothing is saved under this name, as far as this caller can know ├── WorkflowCycle          saved
-# ones that would call one another in a circle ├── WorkflowNestedTooDeep  too many of them inside
-# one another ├── WorkflowSecret         it names tools that fewer people may know of than may see
-# it ├── WorkflowOutgrown       its steps can change more by now than when it was saved ├──
-# WorkflowAsksFirst      somebody has to approve it, which is asked for where it is a tool ├──
-# InnerStepFailed        a step of a workflow failed that another one called └── OneOfPlanAndName
-# what to run was said more than once, or not at all
-
 
 class BadWorkflowName(PorticoError):
     kind = Kind.INVALID

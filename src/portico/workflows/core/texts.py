@@ -15,8 +15,6 @@ from portico.workflows.core.plan_report import (
     WorkflowStatus,
 )
 
-# How a plan is written, for a model that asks before it writes one.
-
 HOW_TO_PLAN: Final = (
     "Without a plan: `intent` alone says what you want, with every value that it needs; a plan is "
     "suggested for it, with what is missing as `inputs`, and run by its `suggestion`. If it was of "

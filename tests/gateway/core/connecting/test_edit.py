@@ -175,7 +175,7 @@ def test_what_is_not_there_is_not_taken_out() -> None:
         assert without_entry(JSON, text, JSON_NAMES, Trace(2)) == text
     assert without_entry(TOML, "mcp_servers = { a = 1 }", TOML_NAMES) == "mcp_servers = { a = 1 }"
     assert entry_in(JSON, "{}", JSON_NAMES) is None
-    assert config_edits.take_out("{}", JSON_NAMES, Trace()) == "{}"
+    assert config_edits.take_out_json("{}", JSON_NAMES, Trace()) == "{}"
     assert config_edits.change("{}", JSON_NAMES, OURS) == "{}"
 
 
@@ -223,7 +223,7 @@ def test_a_file_with_a_mistake_in_it_is_refused_with_its_place(
 def test_an_edit_that_harms_the_rest_is_refused(
     after: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(config_edits, "put_in", lambda *_: Edited(after, Trace()))
+    monkeypatch.setattr(config_edits, "put_in_json", lambda *_: Edited(after, Trace()))
 
     with pytest.raises(EditUnsafe):
         with_entry(JSON, '{"a": 1}', JSON_NAMES, {"portico": 1})
