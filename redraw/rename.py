@@ -15,7 +15,7 @@ import sys
 import time
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,8 @@ from merge import BUILTINS, COMPREHENSIONS, FUNCTIONS, Project, Python, Uses, bo
 from semantic import LIBRARY, Index, Use, blocks_of, index
 
 Edit = tuple[int, int, str]
-SQL_WORDS = re.compile(r"\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|FROM|JOIN|REFERENCES|TABLE)\b")
+SQL_WORDS = re.compile(
+    r"\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|FROM|JOIN|REFERENCES|TABLE|WHERE|AND|ORDER BY)\b")
 
 
 # ---------------------------------------------------------------- the table
@@ -1066,46 +1067,92 @@ class Writer:
 
 def sql(root: Path, table: Path, *, dry: bool) -> dict:
     """Tables by `[sql.tables]`, columns by `[sql.columns]` ("table.column"), in SQL files and in
-    strings of Python that are SQL. A column is renamed where its table is named in the same text."""
+    strings of Python that are SQL.
+
+    Indexes and constraints that begin with the name of their table follow it. A column is renamed
+    in files that name its table as portico.TABLE, in Python also where a string is its name and
+    nothing else; a table of two words wherever a string is its name. Of a table of one word such
+    strings are reported, not renamed.
+    """
     found = tomllib.loads(table.read_text("utf-8")).get("sql", {})
     tables, columns = found.get("tables", {}), found.get("columns", {})
-    report: dict[str, object] = {"places": Counter(), "files": []}
+    report: dict[str, object] = {"places": Counter(), "files": [], "literals": []}
+    files = sorted([*root.glob("src/**/*.sql"), *root.glob("tests/**/*.sql")])
+    texts = {path: path.read_text("utf-8") for path in files}
+    follow = _following(texts.values(), tables)
 
-    def rewritten(text: str) -> str:
+    def rewritten(text: str, named: set[str]) -> str:
         for key, new in columns.items():
-            name, _, column = key.partition(".")
-            if re.search(rf"\bportico\.{name}\b", text):
-                text, times = re.subn(rf"(?<![:\w%(]){column}\b(?!\)s)", new, text)
+            owner, _, column = key.partition(".")
+            if owner in named:
+                text, times = re.subn(rf"(?<![:\w])(?<!%\(){column}\b(?!\)s)", new, text)
                 report["places"][key] += times
         for old, new in tables.items():
-            text, times = re.subn(rf"\bportico\.{old}\b", f"portico.{new}", text)
-            report["places"][old] += times
+            bare = rf"(?<![\w.{{])(?<!%\(){old}\b" if "_" in old else rf"\bportico\.{old}\b"
+            text, times = re.subn(
+                rf"\bportico\.{old}\b|{bare}",
+                lambda each, new=new: ("portico." if each[0].startswith("portico.") else "") + new,
+                text,
+            )
+            text, more = re.subn(rf"\b(FROM|INTO|UPDATE|JOIN) {old}\b", rf"\1 {new}", text)
+            report["places"][old] += times + more
+        for old, new in follow.items():
+            text = re.sub(rf"\b{old}\b", new, text)
         return text
 
-    for path in sorted([*root.glob("src/**/*.sql"), *root.glob("tests/**/*.sql")]):
-        text = path.read_text("utf-8")
-        if (new := rewritten(text)) != text:
+    def named_in(text: str) -> set[str]:
+        return {key.partition(".")[0] for key in columns
+                if re.search(rf"\bportico\.{key.partition('.')[0]}\b", text)}
+
+    for path, text in texts.items():
+        changed = re.sub(
+            r"^SELECT pg_temp\.\w+\(.*?;$",
+            lambda call: re.sub(r"(?<=[{', ])\w+(?=[,}'])",
+                                lambda each: tables.get(each[0], each[0]), call[0]),
+            rewritten(text, named_in(text)),
+            flags=re.MULTILINE | re.DOTALL,
+        )
+        if changed != text:
             report["files"].append(str(path.relative_to(root)))
             if not dry:
-                path.write_text(new, "utf-8")
+                path.write_text(changed, "utf-8")
     for file in Project(root).files:
-        if b"portico." not in file.data:
-            continue
+        named = named_in(file.data.decode())
         edits = []
         for node in file.nodes:
             inner = isinstance(file.parents.get(node), ast.JoinedStr | ast.FormattedValue)
-            text = isinstance(node, ast.JoinedStr) or (
-                isinstance(node, ast.Constant) and isinstance(node.value, str))
-            if text and not inner:
-                start, end = file.span(node)
-                old = file.data[start:end].decode()
-                if SQL_WORDS.search(old) and (new := rewritten(old)) != old:
+            plain = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if inner or not (plain or isinstance(node, ast.JoinedStr)):
+                continue
+            start, end = file.span(node)
+            old = file.data[start:end].decode()
+            alone = plain and node.value in {key.partition(".")[2] for key in columns
+                                             if key.partition(".")[0] in named}
+            if alone or SQL_WORDS.search(old):
+                if (new := rewritten(old, named)) != old:
                     edits.append((start, end, new))
+            elif plain and "_" in node.value and node.value in {**tables, **follow}:
+                new = {**tables, **follow}[node.value]
+                edits.append((start, end, old.replace(node.value, new)))
+            elif plain and node.value in tables:
+                report["literals"].append(f"{file.name}:{node.lineno}: {node.value}")
         if edits:
             report["files"].append(file.name)
             if not dry:
                 file.path.write_bytes(file.spliced(edits))
     return report
+
+
+def _following(texts: Iterable[str], tables: dict[str, str]) -> dict[str, str]:
+    """Indexes and constraints that begin with the name of a table that is renamed."""
+    names = set()
+    for text in texts:
+        for old in tables:
+            names.update(re.findall(rf"INDEX ({old}_\w+)\s+ON (?:ONLY )?portico\.{old}\b", text))
+            for body in re.findall(rf"TABLE (?:ONLY )?portico\.{old}\b[^;]*;", text):
+                names.update(re.findall(rf"CONSTRAINT ({old}_\w+)", body))
+    return {name: new + name.removeprefix(old)
+            for name in sorted(names) for old, new in tables.items() if name.startswith(old + "_")}
 
 
 # ---------------------------------------------------------------- all of it
