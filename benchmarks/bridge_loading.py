@@ -26,7 +26,7 @@ _TABLES: Final[dict[str, LiteralString]] = {
     " made_by, made_at, last_seq, said, newest",
     "participant": "space_id, conversation_id, principal_id, joined_at, muted, last_seq, seen,"
     " apart",
-    "read_apart": "space_id, principal_id, conversation_id, seq, label",
+    "read_message": "space_id, principal_id, conversation_id, seq, label",
     "mention": "space_id, principal_id, conversation_id, seq, label",
 }
 
@@ -60,7 +60,7 @@ def load(
         _copy(admin, "conversation", _conversations(corpus))
         readings = list(corpus.readings())
         _copy(admin, "participant", (_participant(corpus, each) for each in readings))
-        _copy(admin, "read_apart", (row for each in readings for row in _apart(corpus, each)))
+        _copy(admin, "read_message", (row for each in readings for row in _apart(corpus, each)))
         _copy(admin, "mention", (row for each in readings for row in _named(corpus, each)))
         progress("making indexes")
         for statement in again:

@@ -27,7 +27,7 @@ _COLUMNS: Final[LiteralString] = (
     "space_id, message_id, conversation_id, level, compartments, label, closed, model, embedding"
 )
 _REACHED: Final[LiteralString] = """
-    INSERT INTO portico.vector_reach (space_id, conversation_id, model, seq)
+    INSERT INTO portico.embedding_progress (space_id, conversation_id, model, seq)
     SELECT space_id, conversation_id, %(model)s, last_seq FROM portico.conversation
 """
 _EXACT: Final[LiteralString] = """

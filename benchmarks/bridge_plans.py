@@ -52,7 +52,7 @@ _READ: Final[LiteralString] = """
      WHERE c.space_id = t.space_id AND c.conversation_id = t.conversation_id
 """
 _APART: Final[tuple[LiteralString, ...]] = (
-    "UPDATE portico.read_apart SET seq = seq + %(many)s",
+    "UPDATE portico.read_message SET seq = seq + %(many)s",
     "UPDATE portico.mention SET seq = seq + %(many)s",
 )
 

@@ -37,7 +37,7 @@ _BRUTE: Final[LiteralString] = """
        AND c.archived_at IS NULL AND m.seq > t.last_seq AND m.deleted_at IS NULL
        AND m.level <= %(level)s AND m.compartments <@ %(compartments)s::text[]
        AND m.sender <> t.principal_id
-       AND NOT EXISTS (SELECT FROM portico.read_apart r WHERE r.space_id = t.space_id
+       AND NOT EXISTS (SELECT FROM portico.read_message r WHERE r.space_id = t.space_id
                           AND r.principal_id = t.principal_id
                           AND r.conversation_id = t.conversation_id AND r.seq = m.seq)
 """

@@ -35,7 +35,7 @@ _TABLES: Final[Mapping[str, LiteralString]] = {
     "agent_run": _BY_RUN,
     "agent_turn": _BY_RUN,
     "agent_tool_use": _BY_RUN,
-    "agent_said": _BY_RUN,
+    "agent_input": _BY_RUN,
     "debate": _BY_DEBATE,
     "debate_note": _BY_DEBATE,
     "debate_outcome": _BY_DEBATE,

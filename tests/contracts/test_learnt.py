@@ -291,24 +291,29 @@ async def test_each_space_learns_for_itself_and_takes_it_with_it(
                 told = [known[its] for its in ("earlier_tool", "later_tool", "kind", "times")]
             else:
                 told = [known.get("tool") or known.get("key") or known.get("path")]
-            if row.table in ("tool_edge", "learnt_count", "tool_shape", "tool_flow"):
+            if row.table in ("tool_edge", "prediction_count", "inferred_schema", "tool_flow"):
                 tables.setdefault(row.table, []).append(" ".join(map(str, told)))
         return {table: sorted(rows) for table, rows in tables.items()}
 
     counts, shapes = sorted([SERVER.key, BOTH.key, NONE.key]), ["read", "s"]
     edges, flows = ["list read follows 2", "read s feeds 1", "s s feeds 1"], [PASSED.path] * 2
-    own = {"learnt_count": counts, "tool_edge": edges, "tool_flow": flows, "tool_shape": shapes}
-    above = {"learnt_count": sorted(counts * 2), "tool_edge": sorted(edges * 2)}
+    own = {
+        "prediction_count": counts,
+        "tool_edge": edges,
+        "tool_flow": flows,
+        "inferred_schema": shapes,
+    }
+    above = {"prediction_count": sorted(counts * 2), "tool_edge": sorted(edges * 2)}
     assert await exported(below) == own
     assert await exported(home) == {**own, **above}
-    rows = [row.values async for row in doors.spaces.export(home) if row.table == "tool_shape"]
+    rows = [row.values async for row in doors.spaces.export(home) if row.table == "inferred_schema"]
     members = {"id": {"kinds": {"string": 2}}}
     assert {"kinds": {"object": 2}, "members": members} in [row["shape"] for row in rows]
     await doors.servers.put(home, replace(MAIL, label=Label(Level.RESTRICTED)))
     assert await exported(home) == {
-        "learnt_count": sorted([SERVER.key, NONE.key] * 2),
+        "prediction_count": sorted([SERVER.key, NONE.key] * 2),
         "tool_edge": ["list read follows 2"] * 2,
-        "tool_shape": ["read"],
+        "inferred_schema": ["read"],
     }
 
     assert await exported(acme) == {}

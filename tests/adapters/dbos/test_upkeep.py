@@ -272,7 +272,9 @@ async def test_the_tables_of_the_line_are_made_once(embedded_database: Addresses
 
 def _companion(addresses: Addresses) -> object:
     with psycopg.connect(str(addresses.owner)) as owner:
-        return owner.execute("SELECT version, migrated_at FROM portico.companion").fetchone()
+        return owner.execute(
+            "SELECT version, migrated_at FROM portico.component_version"
+        ).fetchone()
 
 
 class Noted:

@@ -62,7 +62,7 @@ NOBODYS: list[LiteralString] = [
     "DELETE FROM portico.memory",
     "UPDATE portico.attachment SET name = 'x'",
     "UPDATE portico.lease SET principal_id = principal_id",
-    "UPDATE portico.work SET level = 0",
+    "UPDATE portico.work_item SET level = 0",
 ]
 
 
@@ -93,7 +93,7 @@ async def test_the_database_by_itself_lets_no_higher_task_change_what_others_see
     await scene.read_more()
 
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        await scene.rows("UPDATE portico.work SET state = 'dropped' RETURNING work_id")
+        await scene.rows("UPDATE portico.work_item SET state = 'dropped' RETURNING work_item_id")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         await scene.rows("UPDATE portico.lease SET expires_at = now() RETURNING lease_id")
     assert await scene.rows("DELETE FROM portico.lease RETURNING lease_id") == []

@@ -157,8 +157,8 @@ COUNTED = [
     "SELECT label FROM portico.message",
     "SELECT words FROM portico.message",
     "SELECT seq FROM portico.mention",
-    "SELECT seq FROM portico.read_apart",
-    "SELECT seq FROM portico.vector_reach",
+    "SELECT seq FROM portico.read_message",
+    "SELECT seq FROM portico.embedding_progress",
     "SELECT embedding FROM portico.message_vector",
     "INSERT INTO portico.message (space_id) VALUES (NULL)",
     "UPDATE portico.message SET body = ''",
@@ -217,7 +217,7 @@ WRITTEN = [
     "SELECT error FROM portico.tool_call",
     "SELECT call_id FROM portico.tool_call_other",
     "SELECT principal_id FROM portico.tool_result",
-    "SELECT found_for FROM portico.acquaintance",
+    "SELECT found_for FROM portico.tool_usage",
     *(f"SELECT {column} FROM portico.{table}" for table, column in PAYLOADS),
 ]
 
@@ -245,7 +245,7 @@ def test_the_engine_sees_which_runs_and_topics_there_are(database: Addresses) ->
             "SELECT space_id, run_id, status FROM portico.run",
             "SELECT space_id, topic, first, last FROM portico.stream",
             "SELECT space_id, topic, number, at FROM portico.event",
-            "SELECT space_id, key, created_at FROM portico.receipt",
+            "SELECT space_id, key, created_at FROM portico.idempotency_record",
             "SELECT space_id, call_id, started_at FROM portico.tool_call",
             "SELECT space_id, result_id, expires_at FROM portico.tool_result",
         ):

@@ -26,7 +26,7 @@ QUERIES = 2_000
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OWN = ["receipt", "tool_result", "acquaintance", "suggestion", "login", "login_attempt"]
 """What is somebody's alone, also in their space."""
-UNLABELLED = {"principal", "api_key", "task_context"}
+UNLABELLED = {"principal", "api_key", "taint_context"}
 """Whose level is what somebody is cleared for or has read, and hides nothing."""
 
 

@@ -357,7 +357,7 @@ async def test_results_and_receipts_are_forgotten_once_nobody_will_ask_for_them(
     await results.keep(ana, new, KeptResult(content="y"), NOW + timedelta(hours=1))
     for key, age in {"old": 8, "new": 6}.items():
         owner.execute(
-            "INSERT INTO receipt (space_id, principal_id, operation, key, fingerprint,"
+            "INSERT INTO idempotency_record (space_id, principal_id, operation, key, fingerprint,"
             " created_at) VALUES (%s, %s, 'op', %s, 'f', now() - %s)",
             [ana.space.value, ana.id.value, key, ago(age)],
         )

@@ -10,12 +10,12 @@ from portico.adapters.postgres.addresses import as_url
 from portico.adapters.postgres.passwords import ENGINE
 
 _KNOWN: Final[LiteralString] = """
-    SELECT 1 FROM portico.companion
+    SELECT 1 FROM portico.component_version
      WHERE name = 'dbos' AND version = %(version)s
        AND to_regclass('dbos.workflow_status') IS NOT NULL
 """
 _NOTE: Final[LiteralString] = """
-    INSERT INTO portico.companion (name, version) VALUES ('dbos', %(version)s)
+    INSERT INTO portico.component_version (name, version) VALUES ('dbos', %(version)s)
     ON CONFLICT (name) DO UPDATE SET version = excluded.version, migrated_at = now()
 """
 

@@ -13,7 +13,7 @@ from portico.kernel.principal import Principal
 _WHERE: Final[LiteralString] = "WHERE space_id = %(space)s AND principal_id = %(principal)s"
 # In the order of their names, so that two who write the same ones wait for each other in turn.
 _FOUND: Final[LiteralString] = """
-    INSERT INTO portico.acquaintance (space_id, principal_id, server, tool, found_for, found_at)
+    INSERT INTO portico.tool_usage (space_id, principal_id, server, tool, found_for, found_at)
     SELECT %(space)s, %(principal)s, server, tool, %(query)s, %(at)s
       FROM unnest(%(servers)s::text[], %(tools)s::text[]) AS given (server, tool)
      ORDER BY server, tool
@@ -21,7 +21,7 @@ _FOUND: Final[LiteralString] = """
         DO UPDATE SET found_for = excluded.found_for, found_at = excluded.found_at
 """
 _USED: Final[LiteralString] = """
-    INSERT INTO portico.acquaintance AS a
+    INSERT INTO portico.tool_usage AS a
            (space_id, principal_id, server, tool, calls, called_at)
     SELECT %(space)s, %(principal)s, server, tool, times, %(at)s
       FROM unnest(%(servers)s::text[], %(tools)s::text[], %(times)s::float8[])
@@ -34,13 +34,13 @@ _USED: Final[LiteralString] = """
            called_at = greatest(excluded.called_at, a.called_at)
 """
 _KNOWN: Final[LiteralString] = f"""
-    SELECT server, tool, found_for FROM portico.acquaintance {_WHERE}
+    SELECT server, tool, found_for FROM portico.tool_usage {_WHERE}
      ORDER BY greatest(found_at, called_at) DESC, server COLLATE "C", tool COLLATE "C"
      LIMIT %(limit)s
 """
 # How much each counts now, but for a factor that is the same for all, as a logarithm.
 _MOST_USED: Final[LiteralString] = f"""
-    SELECT server, tool FROM portico.acquaintance {_WHERE} AND calls > 0
+    SELECT server, tool FROM portico.tool_usage {_WHERE} AND calls > 0
      ORDER BY ln(calls) + extract(epoch FROM called_at) * ln(2.0) / %(halved)s DESC,
               server COLLATE "C", tool COLLATE "C"
      LIMIT %(limit)s

@@ -15,7 +15,7 @@ WALL: Final[LiteralString] = f"{CLEAR}, %(everyone)s"
 WHOLE: Final[LiteralString] = "%(whole_level)s::smallint, %(whole_compartments)s::text[]"
 """Without regard to how much of it they want to see now."""
 _MARK: Final[LiteralString] = """
-    SELECT level, compartments FROM portico.task_context
+    SELECT level, compartments FROM portico.taint_context
      WHERE space_id = %(space)s AND context_id = %(context)s
 """
 

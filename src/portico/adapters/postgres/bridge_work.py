@@ -29,23 +29,23 @@ from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
-_NEEDED: Final[LiteralString] = """portico.work d
-             WHERE d.space_id = w.space_id AND d.work_id = ANY (w.depends)
+_NEEDED: Final[LiteralString] = """portico.work_item d
+             WHERE d.space_id = w.space_id AND d.work_item_id = ANY (w.depends)
                AND d.level <= %(level)s AND d.compartments <@ %(compartments)s::text[]"""
 _SELECT: Final[LiteralString] = f"""
-    SELECT w.work_id, w.project_id, w.title, w.body, w.level, w.compartments, w.state,
+    SELECT w.work_item_id, w.project_id, w.title, w.body, w.level, w.compartments, w.state,
            w.claimed_by, p.name, w.token, w.outcome, w.untrusted, w.made_by, w.made_at,
            w.changed_at,
-           ARRAY(SELECT d.work_id FROM {_NEEDED}
-                  ORDER BY array_position(w.depends, d.work_id)) AS depends,
+           ARRAY(SELECT d.work_item_id FROM {_NEEDED}
+                  ORDER BY array_position(w.depends, d.work_item_id)) AS depends,
            cardinality(w.depends) > (
                SELECT count(*) FROM {_NEEDED} AND d.state IN ('done', 'dropped')) AS held_up
-      FROM portico.work w
+      FROM portico.work_item w
       LEFT JOIN portico.principal p ON p.space_id = w.space_id AND p.principal_id = w.claimed_by
      WHERE w.space_id = %(space)s
        AND w.level <= %(level)s AND w.compartments <@ %(compartments)s::text[]
 """
-_GET: Final[LiteralString] = f"{_SELECT} AND w.work_id = %(work)s"
+_GET: Final[LiteralString] = f"{_SELECT} AND w.work_item_id = %(work)s"
 _HOLD: Final[LiteralString] = f"{_GET} FOR UPDATE OF w"
 _BY_KEY: Final[LiteralString] = f"""
     {_SELECT} AND w.made_by = %(principal)s AND w.key = %(key)s
@@ -55,8 +55,8 @@ _BY_KEY: Final[LiteralString] = f"""
 _PAGE: Final[LiteralString] = f"""
     {_SELECT} AND w.project_id = %(project)s
        AND (%(state)s::text IS NULL OR w.state = %(state)s)
-       AND (%(after)s::uuid IS NULL OR w.work_id > %(after)s)
-     ORDER BY w.work_id LIMIT %(limit)s
+       AND (%(after)s::uuid IS NULL OR w.work_item_id > %(after)s)
+     ORDER BY w.work_item_id LIMIT %(limit)s
 """
 _LOCK: Final[LiteralString] = """
     SELECT pg_advisory_xact_lock(hashtextextended(%(lock)s, 0))
@@ -68,22 +68,22 @@ _PROJECT: Final[LiteralString] = """
        AND level <= %(level)s AND compartments <@ %(compartments)s::text[]
 """
 _KNOWN: Final[LiteralString] = """
-    SELECT work_id FROM portico.work
-     WHERE space_id = %(space)s AND project_id = %(project)s AND work_id = ANY (%(depends)s)
+    SELECT work_item_id FROM portico.work_item
+     WHERE space_id = %(space)s AND project_id = %(project)s AND work_item_id = ANY (%(depends)s)
        AND level <= %(level)s AND compartments <@ %(compartments)s::text[]
 """
 _ADD: Final[LiteralString] = """
-    INSERT INTO portico.work (space_id, work_id, project_id, title, body, level, compartments,
+    INSERT INTO portico.work_item (space_id, work_item_id, project_id, title, body, level, compartments,
                               state, depends, untrusted, key, made_by, made_at, changed_at)
     VALUES (%(space)s, %(work)s, %(project)s, %(title)s, %(body)s, %(its_level)s,
             %(its_compartments)s, 'open', %(depends)s, %(untrusted)s, %(key)s, %(principal)s,
             %(at)s, %(at)s)
 """
 _CHANGE: Final[LiteralString] = """
-    UPDATE portico.work
+    UPDATE portico.work_item
        SET state = %(state)s, claimed_by = %(claimed_by)s, token = %(token)s,
            outcome = %(outcome)s, untrusted = %(untrusted)s, changed_at = %(changed)s
-     WHERE space_id = %(space)s AND work_id = %(work)s
+     WHERE space_id = %(space)s AND work_item_id = %(work)s
 """
 
 
@@ -201,7 +201,7 @@ async def _check_known(connection: Connection, work: NewWork, values: dict[str, 
     if await (await connection.execute(_PROJECT, values)).fetchone() is None:
         raise ProjectNotFound(str(work.project))
     rows = await (await connection.execute(_KNOWN, values)).fetchall()
-    known = {row["work_id"] for row in rows}
+    known = {row["work_item_id"] for row in rows}
     for needed in work.depends:
         if needed.value not in known:
             raise WorkNotFound(str(needed))
@@ -242,7 +242,7 @@ def _changed(work: Work) -> dict[str, object]:
 
 def _work(row: Row) -> Work:
     return Work(
-        id=WorkId(row["work_id"]),
+        id=WorkId(row["work_item_id"]),
         project=ProjectId(row["project_id"]),
         title=row["title"],
         body=row["body"],

@@ -41,7 +41,7 @@ _ENTER: Final[LiteralString] = """
       FROM (SELECT unnest(string_to_array(given, ',')) AS its
               FROM unnest(%(compartments)s::text[]) AS given
              UNION
-            SELECT unnest(t.compartments) FROM portico.task_context t
+            SELECT unnest(t.compartments) FROM portico.taint_context t
              WHERE t.space_id = %(space)s AND t.context_id = ANY(%(contexts)s::uuid[])) AS every
 """
 """What is recorded may be more secret than whoever it is recorded for may read by now."""
@@ -62,7 +62,7 @@ _INSERT: Final[LiteralString] = """
                       %(compartments)s::text[])
                AS given (call_id, started_at, principal_id, server, tool, effect, pin, arguments,
                          due_at, took, outcome, error, bytes_out, context_id, level, compartments)
-          LEFT JOIN portico.task_context t
+          LEFT JOIN portico.taint_context t
             ON t.space_id = %(space)s AND t.context_id = given.context_id
 """
 _WRITE: Final[LiteralString] = f"""

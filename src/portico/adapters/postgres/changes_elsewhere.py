@@ -12,7 +12,7 @@ from portico.kernel.effect import Effect
 _SEE_ALL: Final[LiteralString] = """
     SELECT set_config('portico.level', '3', true),
            set_config('portico.compartments', coalesce(string_agg(DISTINCT its, ','), ''), true)
-      FROM (SELECT unnest(t.compartments) AS its FROM portico.task_context t
+      FROM (SELECT unnest(t.compartments) AS its FROM portico.taint_context t
              WHERE t.space_id = %(space)s AND t.compartments <> '{}'
              UNION
             SELECT unnest(s.label_compartments) FROM portico.server s

@@ -22,7 +22,7 @@ _GIVEN: Final[LiteralString] = "unnest(%(servers)s::uuid[], %(tools)s::text[])"
 # Each has a row before it is held, so that of two who see it for the first time one waits. In the
 # order of their names, so that two who write the same ones wait for each other in turn.
 _BEGIN: Final[LiteralString] = f"""
-    INSERT INTO portico.tool_shape (space_id, server_id, tool, pin, seen, shape)
+    INSERT INTO portico.inferred_schema (space_id, server_id, tool, pin, seen, shape)
     SELECT %(space)s, s.server_id, given.tool, '', 0, 'null'
       FROM {_GIVEN} AS given (server_id, tool)
       JOIN portico.server s ON s.space_id = %(space)s AND s.server_id = given.server_id
@@ -31,21 +31,21 @@ _BEGIN: Final[LiteralString] = f"""
 """
 _HOLD: Final[LiteralString] = f"""
     SELECT t.server_id, t.tool, t.pin, t.seen, t.shape
-      FROM portico.tool_shape t
+      FROM portico.inferred_schema t
       JOIN {_GIVEN} AS given (server_id, tool) USING (server_id, tool)
      WHERE t.space_id = %(space)s
      ORDER BY t.server_id, t.tool
        FOR UPDATE OF t
 """
 _PUT: Final[LiteralString] = """
-    UPDATE portico.tool_shape AS t SET pin = given.pin, seen = given.seen, shape = given.shape
+    UPDATE portico.inferred_schema AS t SET pin = given.pin, seen = given.seen, shape = given.shape
       FROM unnest(%(servers)s::uuid[], %(tools)s::text[], %(pins)s::text[], %(seen)s::bigint[],
                   %(shapes)s::json[]) AS given (server_id, tool, pin, seen, shape)
      WHERE t.space_id = %(space)s AND t.server_id = given.server_id AND t.tool = given.tool
 """
 _KNOWN: Final[LiteralString] = """
     SELECT t.server_id, t.tool, t.pin, t.seen, t.shape
-      FROM portico.tool_shape t
+      FROM portico.inferred_schema t
       JOIN unnest(%(servers)s::uuid[], %(tools)s::text[], %(pins)s::text[])
            AS given (server_id, tool, pin) USING (server_id, tool, pin)
      WHERE t.space_id = %(space)s

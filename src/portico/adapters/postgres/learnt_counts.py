@@ -13,7 +13,7 @@ from portico.learning.core.learnt_count import Count, CountKey
 # In the order of their names, so that two who write the same ones wait for each other in turn.
 # The servers of a key come as one text, since arrays of arrays must all be of one length.
 _LEARN: Final[LiteralString] = """
-    INSERT INTO portico.learnt_count AS c (space_id, level, compartments, kind, key_hash, key,
+    INSERT INTO portico.prediction_count AS c (space_id, level, compartments, kind, key_hash, key,
                                            servers, tried, hit, last_seen_at)
     SELECT %(space)s, %(level)s, %(compartments)s::text[], given.kind, given.key_hash, given.key,
            string_to_array(given.servers, ',')::uuid[], given.tried, given.hit, given.seen_at
@@ -28,7 +28,7 @@ _LEARN: Final[LiteralString] = """
                       last_seen_at = greatest(c.last_seen_at, excluded.last_seen_at)
 """
 _LABELS: Final[LiteralString] = """
-    SELECT DISTINCT level, compartments FROM portico.learnt_count WHERE space_id = %(space)s
+    SELECT DISTINCT level, compartments FROM portico.prediction_count WHERE space_id = %(space)s
      ORDER BY level, compartments
 """
 _OF_LABEL: Final[LiteralString] = """
@@ -37,7 +37,7 @@ _OF_LABEL: Final[LiteralString] = """
 _RANKED: Final[LiteralString] = f"""
     SELECT kind, key_hash, key, servers, tried, hit, last_seen_at,
            row_number() OVER (PARTITION BY kind ORDER BY last_seen_at DESC, key_hash) AS place
-      FROM portico.learnt_count WHERE {_OF_LABEL}
+      FROM portico.prediction_count WHERE {_OF_LABEL}
 """
 _KNOWN: Final[LiteralString] = f"""
     SELECT kind, key, servers, tried, hit, last_seen_at FROM ({_RANKED}) AS ranked
@@ -45,7 +45,7 @@ _KNOWN: Final[LiteralString] = f"""
      ORDER BY last_seen_at, kind COLLATE "C", key_hash DESC
 """
 _TRIM: Final[LiteralString] = f"""
-    DELETE FROM portico.learnt_count AS c USING ({_RANKED}) AS ranked
+    DELETE FROM portico.prediction_count AS c USING ({_RANKED}) AS ranked
      WHERE c.space_id = %(space)s AND c.level = %(level)s
        AND c.compartments = %(compartments)s::text[]
        AND c.kind = ranked.kind AND c.key_hash = ranked.key_hash AND ranked.place > %(most)s

@@ -11,7 +11,7 @@ from portico.engine.core.idempotency import Answer, Claim, Receipt
 from portico.kernel.principal import Principal
 
 _CLAIM: Final[LiteralString] = """
-    INSERT INTO receipt (space_id, principal_id, operation, key, fingerprint)
+    INSERT INTO idempotency_record (space_id, principal_id, operation, key, fingerprint)
     VALUES (%(space)s, %(principal)s, %(operation)s, %(key)s, %(fingerprint)s)
     ON CONFLICT DO NOTHING
 """
@@ -19,8 +19,8 @@ _WHERE: Final[LiteralString] = """
      WHERE space_id = %(space)s AND principal_id = %(principal)s
        AND operation = %(operation)s AND key = %(key)s
 """
-_READ: Final[LiteralString] = f"SELECT fingerprint, body FROM receipt {_WHERE}"
-_SETTLE: Final[LiteralString] = f"UPDATE receipt SET body = %(body)s {_WHERE}"
+_READ: Final[LiteralString] = f"SELECT fingerprint, body FROM idempotency_record {_WHERE}"
+_SETTLE: Final[LiteralString] = f"UPDATE idempotency_record SET body = %(body)s {_WHERE}"
 
 
 class PostgresReceipts:

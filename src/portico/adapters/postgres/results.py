@@ -24,7 +24,7 @@ _ENTER: Final[LiteralString] = """
       FROM (SELECT unnest(string_to_array(given, ',')) AS its
               FROM unnest(%(compartments)s::text[]) AS given
              UNION
-            SELECT unnest(t.compartments) FROM portico.task_context t
+            SELECT unnest(t.compartments) FROM portico.taint_context t
              WHERE t.space_id = %(space)s AND t.context_id = %(context)s) AS every
 """
 _KEEP: Final[LiteralString] = """
@@ -38,7 +38,7 @@ _KEEP: Final[LiteralString] = """
       FROM unnest(%(results)s::uuid[], %(sealed)s::bytea[], %(until)s::timestamptz[],
                   %(levels)s::smallint[], %(compartments)s::text[], %(untrusted)s::boolean[])
            AS given (result_id, sealed, expires_at, level, compartments, untrusted)
-      LEFT JOIN portico.task_context t
+      LEFT JOIN portico.taint_context t
         ON t.space_id = %(space)s AND t.context_id = %(context)s
     ON CONFLICT (space_id, result_id) DO NOTHING
     RETURNING result_id

@@ -71,8 +71,8 @@ _FIRST: Final[LiteralString] = """
     RETURNING s.topic
 """
 _RECEIPTS: Final[LiteralString] = """
-    DELETE FROM portico.receipt AS r
-     USING (SELECT space_id, principal_id, operation, key FROM portico.receipt
+    DELETE FROM portico.idempotency_record AS r
+     USING (SELECT space_id, principal_id, operation, key FROM portico.idempotency_record
              WHERE created_at < now() - %(receipts)s LIMIT %(at_once)s) AS old
      WHERE r.space_id = old.space_id AND r.principal_id = old.principal_id
        AND r.operation = old.operation AND r.key = old.key
@@ -130,7 +130,7 @@ _EDGES: Final[LiteralString] = """
     DELETE FROM portico.tool_edge WHERE last_seen_at < now() - %(learnt)s RETURNING space_id
 """
 _COUNTS: Final[LiteralString] = """
-    DELETE FROM portico.learnt_count WHERE last_seen_at < now() - %(learnt)s RETURNING space_id
+    DELETE FROM portico.prediction_count WHERE last_seen_at < now() - %(learnt)s RETURNING space_id
 """
 # One that is still on is kept, however long that takes.
 _OLD_TRACES: Final[LiteralString] = """

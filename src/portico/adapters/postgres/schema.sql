@@ -263,7 +263,7 @@ CREATE FUNCTION portico.bridge_change(its_id uuid, its_body text, to_level small
             END IF;
             IF gone THEN
                 WITH gone AS (
-                    DELETE FROM portico.read_apart r WHERE r.space_id = here
+                    DELETE FROM portico.read_message r WHERE r.space_id = here
                        AND r.conversation_id = was.conversation_id AND r.seq = was.seq
                     RETURNING r.principal_id
                 )
@@ -289,7 +289,7 @@ CREATE FUNCTION portico.bridge_change(its_id uuid, its_body text, to_level small
                  WHERE t.space_id = here AND t.conversation_id = was.conversation_id
                    AND t.last_seq >= was.seq;
                 WITH moved AS (
-                    UPDATE portico.read_apart r SET label = to_label WHERE r.space_id = here
+                    UPDATE portico.read_message r SET label = to_label WHERE r.space_id = here
                        AND r.conversation_id = was.conversation_id AND r.seq = was.seq
                     RETURNING r.principal_id
                 )
@@ -416,7 +416,7 @@ CREATE FUNCTION portico.bridge_embed(its_model text, ids uuid[], ats timestamp w
                 RETURNING 1
             )
             SELECT count(*) INTO kept FROM put;
-            INSERT INTO portico.vector_reach AS r (space_id, conversation_id, model, seq)
+            INSERT INTO portico.embedding_progress AS r (space_id, conversation_id, model, seq)
             SELECT here, c.conversation_id, its_model, coalesce((
                         SELECT s.seq - 1 FROM portico.message s
                          WHERE s.space_id = here AND s.conversation_id = c.conversation_id
@@ -427,7 +427,7 @@ CREATE FUNCTION portico.bridge_embed(its_model text, ids uuid[], ats timestamp w
                                               AND v.model = its_model)
                          ORDER BY s.seq LIMIT 1), c.last_seq)
               FROM portico.conversation c
-              LEFT JOIN portico.vector_reach b ON b.space_id = here
+              LEFT JOIN portico.embedding_progress b ON b.space_id = here
                AND b.conversation_id = c.conversation_id AND b.model = its_model
              WHERE c.space_id = here AND c.last_seq > coalesce(b.seq, 0)
              ORDER BY c.conversation_id
@@ -651,7 +651,7 @@ CREATE FUNCTION portico.bridge_forget(older_than interval, most integer) RETURNS
             END LOOP;
             FOR passed IN
                 WITH gone AS (
-                    DELETE FROM portico.read_apart r WHERE r.space_id = its.space_id
+                    DELETE FROM portico.read_message r WHERE r.space_id = its.space_id
                        AND r.conversation_id = its.conversation_id AND r.seq = ANY (seqs)
                     RETURNING r.principal_id, r.label
                 ), own AS (
@@ -1013,7 +1013,7 @@ CREATE FUNCTION portico.bridge_read_one(its_id uuid, clear_level smallint, clear
             IF NOT FOUND THEN
                 RETURN false;
             END IF;
-            INSERT INTO portico.read_apart (space_id, principal_id, conversation_id, seq, label)
+            INSERT INTO portico.read_message (space_id, principal_id, conversation_id, seq, label)
             SELECT here, me, its_conversation, its.seq, its.label FROM portico.participant t
              WHERE t.space_id = here AND t.principal_id = me AND t.conversation_id = its_conversation
                AND t.last_seq < its.seq AND its.sender <> me FOR NO KEY UPDATE OF t
@@ -1068,12 +1068,12 @@ CREATE FUNCTION portico.bridge_read_to(wanted uuid, place bigint, partly boolean
                  WHERE m.space_id = here AND m.conversation_id = wanted
                    AND m.seq > mine.last_seq AND m.seq <= upto AND m.deleted_at IS NULL
                    AND m.label <> ALL (visible) AND m.sender <> me
-                   AND NOT EXISTS (SELECT FROM portico.read_apart r
+                   AND NOT EXISTS (SELECT FROM portico.read_message r
                                     WHERE r.space_id = here AND r.principal_id = me
                                       AND r.conversation_id = wanted AND r.seq = m.seq);
                 FOR passed IN
                     WITH put AS (
-                        INSERT INTO portico.read_apart (space_id, principal_id, conversation_id, seq, label)
+                        INSERT INTO portico.read_message (space_id, principal_id, conversation_id, seq, label)
                         SELECT here, me, wanted, m.seq, m.label FROM portico.message m
                          WHERE m.space_id = here AND m.conversation_id = wanted
                            AND m.seq > past AND m.seq <= upto AND m.deleted_at IS NULL
@@ -1100,7 +1100,7 @@ CREATE FUNCTION portico.bridge_read_to(wanted uuid, place bigint, partly boolean
             END LOOP;
             FOR passed IN
                 WITH gone AS (
-                    DELETE FROM portico.read_apart r WHERE r.space_id = here AND r.principal_id = me
+                    DELETE FROM portico.read_message r WHERE r.space_id = here AND r.principal_id = me
                        AND r.conversation_id = wanted AND r.seq <= past
                     RETURNING r.label
                 )
@@ -1149,7 +1149,7 @@ CREATE FUNCTION portico.bridge_send(wanted uuid, its_id uuid, its_level smallint
               INTO into_
               FROM portico.conversation c
               JOIN portico.project p ON p.space_id = here AND p.project_id = c.project_id
-              LEFT JOIN portico.task_context t ON t.space_id = here AND t.context_id = task
+              LEFT JOIN portico.taint_context t ON t.space_id = here AND t.context_id = task
              WHERE c.space_id = here AND c.conversation_id = wanted
                AND c.level <= clear_level AND c.compartments <@ clear_compartments
                AND portico.bridge_sees(c.level, c.compartments)
@@ -1283,7 +1283,7 @@ CREATE FUNCTION portico.bridge_spaces_to_embed(its_model text) RETURNS TABLE(spa
     SET search_path TO 'portico', 'pg_temp'
     AS $$
         SELECT c.space_id FROM portico.conversation c
-          LEFT JOIN portico.vector_reach r ON r.space_id = c.space_id
+          LEFT JOIN portico.embedding_progress r ON r.space_id = c.space_id
            AND r.conversation_id = c.conversation_id AND r.model = its_model
          WHERE c.last_seq > coalesce(r.seq, 0)
          UNION
@@ -1318,7 +1318,7 @@ CREATE FUNCTION portico.bridge_unembedded(its_model text, most integer, clear_le
             UNION
             (SELECT m.message_id FROM here h
                JOIN portico.conversation c ON c.space_id = h.space
-               LEFT JOIN portico.vector_reach r ON r.space_id = c.space_id
+               LEFT JOIN portico.embedding_progress r ON r.space_id = c.space_id
                 AND r.conversation_id = c.conversation_id AND r.model = its_model
               CROSS JOIN LATERAL (
                     SELECT s.message_id FROM portico.message s
@@ -1728,7 +1728,7 @@ CREATE FUNCTION portico.debate_reserve(wanted uuid, its_name text, its_tokens bi
                     CASE WHEN used.tokens > its.cap_tokens THEN 'debate.tokens' END,
                     CASE WHEN used.money > its.cap_money THEN 'debate.money' END], NULL) || over;
             END IF;
-            SELECT t.level, t.compartments INTO mark FROM portico.task_context t
+            SELECT t.level, t.compartments INTO mark FROM portico.taint_context t
              WHERE t.space_id = here
                AND t.context_id = nullif(current_setting('portico.context', true), '')::uuid;
             as_level := greatest(its.level, mark.level);
@@ -1966,7 +1966,7 @@ CREATE FUNCTION portico.mark_covered(its_level smallint, its_compartments text[]
     SET search_path TO 'portico', 'pg_temp'
     AS $$
         SELECT NOT EXISTS (
-            SELECT FROM portico.task_context t
+            SELECT FROM portico.taint_context t
              WHERE t.space_id = nullif(current_setting('portico.space', true), '')::uuid
                AND t.context_id = nullif(current_setting('portico.context', true), '')::uuid
                AND NOT (t.level <= its_level AND t.compartments <@ its_compartments))
@@ -2063,7 +2063,7 @@ CREATE FUNCTION portico.runs_that_say(words text) RETURNS TABLE(run_id uuid)
                 RETURN;
             END IF;
             RETURN QUERY
-            SELECT s.run_id FROM portico.agent_said s
+            SELECT s.run_id FROM portico.agent_input s
              WHERE s.space_id = here AND s.level <= most AND s.compartments <@ inside
                AND (to_tsvector('simple', left(s.text, 100000)) || array_to_tsvector(ARRAY['~' || s.space_id::text])) @@ wanted
              UNION
@@ -2159,7 +2159,7 @@ CREATE FUNCTION portico.uncount_servers() RETURNS trigger
     SET search_path TO 'portico', 'pg_temp'
     AS $$
         BEGIN
-            DELETE FROM portico.learnt_count AS c USING gone
+            DELETE FROM portico.prediction_count AS c USING gone
              WHERE c.space_id = gone.space_id AND gone.server_id = ANY (c.servers);
             RETURN NULL;
         END
@@ -2167,7 +2167,7 @@ CREATE FUNCTION portico.uncount_servers() RETURNS trigger
 
 ALTER FUNCTION portico.uncount_servers() OWNER TO portico_owner;
 
-CREATE TABLE portico.acquaintance (
+CREATE TABLE portico.tool_usage (
     space_id uuid NOT NULL,
     principal_id uuid NOT NULL,
     server text NOT NULL,
@@ -2178,9 +2178,9 @@ CREATE TABLE portico.acquaintance (
     called_at timestamp with time zone
 );
 
-ALTER TABLE ONLY portico.acquaintance FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.tool_usage FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.acquaintance OWNER TO portico_owner;
+ALTER TABLE portico.tool_usage OWNER TO portico_owner;
 
 CREATE TABLE portico.agent (
     space_id uuid NOT NULL,
@@ -2260,7 +2260,7 @@ COMMENT ON COLUMN portico.agent_run.reported IS 'whether every server said how m
 
 COMMENT ON COLUMN portico.agent_run.money IS 'US dollars';
 
-CREATE TABLE portico.agent_said (
+CREATE TABLE portico.agent_input (
     space_id uuid NOT NULL,
     run_id uuid NOT NULL,
     number integer NOT NULL,
@@ -2269,13 +2269,13 @@ CREATE TABLE portico.agent_said (
     text text NOT NULL,
     said_by uuid NOT NULL,
     said_at timestamp with time zone NOT NULL,
-    CONSTRAINT agent_said_level_check CHECK (((level >= 0) AND (level <= 3))),
-    CONSTRAINT agent_said_number_check CHECK ((number >= 1))
+    CONSTRAINT agent_input_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT agent_input_number_check CHECK ((number >= 1))
 );
 
-ALTER TABLE ONLY portico.agent_said FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.agent_input FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.agent_said OWNER TO portico_owner;
+ALTER TABLE portico.agent_input OWNER TO portico_owner;
 
 CREATE TABLE portico.agent_tool_use (
     space_id uuid NOT NULL,
@@ -2591,13 +2591,13 @@ ALTER TABLE ONLY portico.call_count FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.call_count OWNER TO portico_owner;
 
-CREATE TABLE portico.companion (
+CREATE TABLE portico.component_version (
     name text NOT NULL,
     version text NOT NULL,
     migrated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-ALTER TABLE portico.companion OWNER TO portico_owner;
+ALTER TABLE portico.component_version OWNER TO portico_owner;
 
 CREATE TABLE portico.conversation (
     space_id uuid NOT NULL,
@@ -2883,7 +2883,7 @@ ALTER TABLE ONLY portico.event_other FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.event_other OWNER TO portico_owner;
 
-CREATE TABLE portico.learnt_count (
+CREATE TABLE portico.prediction_count (
     space_id uuid NOT NULL,
     level smallint NOT NULL,
     compartments text[] DEFAULT '{}'::text[] NOT NULL,
@@ -2894,17 +2894,17 @@ CREATE TABLE portico.learnt_count (
     tried bigint NOT NULL,
     hit bigint NOT NULL,
     last_seen_at timestamp with time zone NOT NULL,
-    CONSTRAINT learnt_count_hit_check CHECK ((hit >= 0)),
-    CONSTRAINT learnt_count_key_check CHECK (((length(key) >= 1) AND (length(key) <= 4000))),
-    CONSTRAINT learnt_count_key_hash_check CHECK ((length(key_hash) = 32)),
-    CONSTRAINT learnt_count_kind_check CHECK (((length(kind) >= 1) AND (length(kind) <= 32))),
-    CONSTRAINT learnt_count_level_check CHECK (((level >= 0) AND (level <= 3))),
-    CONSTRAINT learnt_count_tried_check CHECK ((tried >= 0))
+    CONSTRAINT prediction_count_hit_check CHECK ((hit >= 0)),
+    CONSTRAINT prediction_count_key_check CHECK (((length(key) >= 1) AND (length(key) <= 4000))),
+    CONSTRAINT prediction_count_key_hash_check CHECK ((length(key_hash) = 32)),
+    CONSTRAINT prediction_count_kind_check CHECK (((length(kind) >= 1) AND (length(kind) <= 32))),
+    CONSTRAINT prediction_count_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT prediction_count_tried_check CHECK ((tried >= 0))
 );
 
-ALTER TABLE ONLY portico.learnt_count FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.prediction_count FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.learnt_count OWNER TO portico_owner;
+ALTER TABLE portico.prediction_count OWNER TO portico_owner;
 
 CREATE TABLE portico.lease (
     space_id uuid NOT NULL,
@@ -3115,7 +3115,7 @@ ALTER TABLE portico.participant OWNER TO portico_owner;
 
 COMMENT ON COLUMN portico.participant.seen IS 'messages up to last_seq that are not deleted, by number of label';
 
-COMMENT ON COLUMN portico.participant.apart IS 'messages after last_seq that are not deleted and count as read: their own, and read_apart; by number of label';
+COMMENT ON COLUMN portico.participant.apart IS 'messages after last_seq that are not deleted and count as read: their own, and read_message; by number of label';
 
 CREATE TABLE portico.past_plan (
     space_id uuid NOT NULL,
@@ -3238,7 +3238,7 @@ ALTER TABLE portico.project OWNER TO portico_owner;
 
 COMMENT ON COLUMN portico.project.token IS 'of the last lease that was given in it';
 
-CREATE TABLE portico.read_apart (
+CREATE TABLE portico.read_message (
     space_id uuid NOT NULL,
     principal_id uuid NOT NULL,
     conversation_id uuid NOT NULL,
@@ -3246,11 +3246,11 @@ CREATE TABLE portico.read_apart (
     label smallint NOT NULL
 );
 
-ALTER TABLE ONLY portico.read_apart FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.read_message FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.read_apart OWNER TO portico_owner;
+ALTER TABLE portico.read_message OWNER TO portico_owner;
 
-CREATE TABLE portico.receipt (
+CREATE TABLE portico.idempotency_record (
     space_id uuid NOT NULL,
     principal_id uuid NOT NULL,
     operation text NOT NULL,
@@ -3258,12 +3258,12 @@ CREATE TABLE portico.receipt (
     fingerprint text NOT NULL,
     body json,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT receipt_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
+    CONSTRAINT idempotency_record_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
 );
 
-ALTER TABLE ONLY portico.receipt FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.idempotency_record FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.receipt OWNER TO portico_owner;
+ALTER TABLE portico.idempotency_record OWNER TO portico_owner;
 
 CREATE TABLE portico.run (
     space_id uuid NOT NULL,
@@ -3497,7 +3497,7 @@ COMMENT ON COLUMN portico.suggestion.backing IS 'as much of that as the runs beh
 
 COMMENT ON COLUMN portico.suggestion.past IS 'the past plans that it leans on';
 
-CREATE TABLE portico.task_context (
+CREATE TABLE portico.taint_context (
     space_id uuid NOT NULL,
     context_id uuid NOT NULL,
     principal_id uuid NOT NULL,
@@ -3507,13 +3507,13 @@ CREATE TABLE portico.task_context (
     untrusted boolean DEFAULT false NOT NULL,
     opened_at timestamp with time zone NOT NULL,
     closed_at timestamp with time zone,
-    CONSTRAINT task_context_level_check CHECK (((level >= 0) AND (level <= 3))),
-    CONSTRAINT task_context_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
+    CONSTRAINT taint_context_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT taint_context_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
 );
 
-ALTER TABLE ONLY portico.task_context FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.taint_context FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.task_context OWNER TO portico_owner;
+ALTER TABLE portico.taint_context OWNER TO portico_owner;
 
 CREATE TABLE portico.token_subject (
     space_id uuid NOT NULL,
@@ -3667,37 +3667,37 @@ ALTER TABLE ONLY portico.tool_result FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_result OWNER TO portico_owner;
 
-CREATE TABLE portico.tool_shape (
+CREATE TABLE portico.inferred_schema (
     space_id uuid NOT NULL,
     server_id uuid NOT NULL,
     tool text NOT NULL,
     pin text NOT NULL,
     seen bigint NOT NULL,
     shape json NOT NULL,
-    CONSTRAINT tool_shape_seen_check CHECK ((seen >= 0)),
-    CONSTRAINT tool_shape_tool_check CHECK ((length(tool) > 0))
+    CONSTRAINT inferred_schema_seen_check CHECK ((seen >= 0)),
+    CONSTRAINT inferred_schema_tool_check CHECK ((length(tool) > 0))
 );
 
-ALTER TABLE ONLY portico.tool_shape FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.inferred_schema FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.tool_shape OWNER TO portico_owner;
+ALTER TABLE portico.inferred_schema OWNER TO portico_owner;
 
-CREATE TABLE portico.vector_reach (
+CREATE TABLE portico.embedding_progress (
     space_id uuid NOT NULL,
     conversation_id uuid NOT NULL,
     model text NOT NULL,
     seq bigint NOT NULL
 );
 
-ALTER TABLE ONLY portico.vector_reach FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.embedding_progress FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.vector_reach OWNER TO portico_owner;
+ALTER TABLE portico.embedding_progress OWNER TO portico_owner;
 
-COMMENT ON TABLE portico.vector_reach IS 'every message up to there has its vector by this model';
+COMMENT ON TABLE portico.embedding_progress IS 'every message up to there has its vector by this model';
 
-CREATE TABLE portico.work (
+CREATE TABLE portico.work_item (
     space_id uuid NOT NULL,
-    work_id uuid NOT NULL,
+    work_item_id uuid NOT NULL,
     project_id uuid NOT NULL,
     title text NOT NULL,
     body text DEFAULT ''::text NOT NULL,
@@ -3713,21 +3713,21 @@ CREATE TABLE portico.work (
     made_by uuid NOT NULL,
     made_at timestamp with time zone NOT NULL,
     changed_at timestamp with time zone NOT NULL,
-    CONSTRAINT work_level_check CHECK (((level >= 0) AND (level <= 3))),
-    CONSTRAINT work_state_check CHECK ((state = ANY (ARRAY['open'::text, 'claimed'::text, 'done'::text, 'dropped'::text]))),
-    CONSTRAINT work_title_check CHECK (((length(title) >= 1) AND (length(title) <= 200)))
+    CONSTRAINT work_item_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT work_item_state_check CHECK ((state = ANY (ARRAY['open'::text, 'claimed'::text, 'done'::text, 'dropped'::text]))),
+    CONSTRAINT work_item_title_check CHECK (((length(title) >= 1) AND (length(title) <= 200)))
 );
 
-ALTER TABLE ONLY portico.work FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.work_item FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.work OWNER TO portico_owner;
+ALTER TABLE portico.work_item OWNER TO portico_owner;
 
 ALTER TABLE ONLY portico.event ATTACH PARTITION portico.event_other DEFAULT;
 
 ALTER TABLE ONLY portico.tool_call ATTACH PARTITION portico.tool_call_other DEFAULT;
 
-ALTER TABLE ONLY portico.acquaintance
-    ADD CONSTRAINT acquaintance_pkey PRIMARY KEY (space_id, principal_id, server, tool);
+ALTER TABLE ONLY portico.tool_usage
+    ADD CONSTRAINT tool_usage_pkey PRIMARY KEY (space_id, principal_id, server, tool);
 
 ALTER TABLE ONLY portico.agent
     ADD CONSTRAINT agent_pkey PRIMARY KEY (space_id, agent_id);
@@ -3735,8 +3735,8 @@ ALTER TABLE ONLY portico.agent
 ALTER TABLE ONLY portico.agent_run
     ADD CONSTRAINT agent_run_pkey PRIMARY KEY (space_id, run_id);
 
-ALTER TABLE ONLY portico.agent_said
-    ADD CONSTRAINT agent_said_pkey PRIMARY KEY (space_id, run_id, number);
+ALTER TABLE ONLY portico.agent_input
+    ADD CONSTRAINT agent_input_pkey PRIMARY KEY (space_id, run_id, number);
 
 ALTER TABLE ONLY portico.agent
     ADD CONSTRAINT agent_space_id_name_key UNIQUE (space_id, name);
@@ -3783,8 +3783,8 @@ ALTER TABLE ONLY portico.budget_reservation
 ALTER TABLE ONLY portico.call_count
     ADD CONSTRAINT call_count_pkey PRIMARY KEY (space_id, subject);
 
-ALTER TABLE ONLY portico.companion
-    ADD CONSTRAINT companion_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY portico.component_version
+    ADD CONSTRAINT component_version_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY portico.conversation
     ADD CONSTRAINT conversation_pkey PRIMARY KEY (space_id, conversation_id);
@@ -3840,8 +3840,8 @@ ALTER TABLE ONLY portico.event
 ALTER TABLE ONLY portico.event_other
     ADD CONSTRAINT event_other_pkey PRIMARY KEY (space_id, topic, number, at);
 
-ALTER TABLE ONLY portico.learnt_count
-    ADD CONSTRAINT learnt_count_pkey PRIMARY KEY (space_id, level, compartments, kind, key_hash);
+ALTER TABLE ONLY portico.prediction_count
+    ADD CONSTRAINT prediction_count_pkey PRIMARY KEY (space_id, level, compartments, kind, key_hash);
 
 ALTER TABLE ONLY portico.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (space_id, lease_id);
@@ -3894,11 +3894,11 @@ ALTER TABLE ONLY portico.principal
 ALTER TABLE ONLY portico.project
     ADD CONSTRAINT project_pkey PRIMARY KEY (space_id, project_id);
 
-ALTER TABLE ONLY portico.read_apart
-    ADD CONSTRAINT read_apart_pkey PRIMARY KEY (space_id, principal_id, conversation_id, seq);
+ALTER TABLE ONLY portico.read_message
+    ADD CONSTRAINT read_message_pkey PRIMARY KEY (space_id, principal_id, conversation_id, seq);
 
-ALTER TABLE ONLY portico.receipt
-    ADD CONSTRAINT receipt_pkey PRIMARY KEY (space_id, principal_id, operation, key);
+ALTER TABLE ONLY portico.idempotency_record
+    ADD CONSTRAINT idempotency_record_pkey PRIMARY KEY (space_id, principal_id, operation, key);
 
 ALTER TABLE ONLY portico.run
     ADD CONSTRAINT run_pkey PRIMARY KEY (space_id, run_id);
@@ -3939,8 +3939,8 @@ ALTER TABLE ONLY portico.stream
 ALTER TABLE ONLY portico.suggestion
     ADD CONSTRAINT suggestion_pkey PRIMARY KEY (space_id, suggestion_id);
 
-ALTER TABLE ONLY portico.task_context
-    ADD CONSTRAINT task_context_pkey PRIMARY KEY (space_id, context_id);
+ALTER TABLE ONLY portico.taint_context
+    ADD CONSTRAINT taint_context_pkey PRIMARY KEY (space_id, context_id);
 
 ALTER TABLE ONLY portico.token_subject
     ADD CONSTRAINT token_subject_pkey PRIMARY KEY (space_id, issuer, subject);
@@ -3963,14 +3963,14 @@ ALTER TABLE ONLY portico.tool
 ALTER TABLE ONLY portico.tool_result
     ADD CONSTRAINT tool_result_pkey PRIMARY KEY (space_id, result_id);
 
-ALTER TABLE ONLY portico.tool_shape
-    ADD CONSTRAINT tool_shape_pkey PRIMARY KEY (space_id, server_id, tool);
+ALTER TABLE ONLY portico.inferred_schema
+    ADD CONSTRAINT inferred_schema_pkey PRIMARY KEY (space_id, server_id, tool);
 
-ALTER TABLE ONLY portico.vector_reach
-    ADD CONSTRAINT vector_reach_pkey PRIMARY KEY (space_id, conversation_id);
+ALTER TABLE ONLY portico.embedding_progress
+    ADD CONSTRAINT embedding_progress_pkey PRIMARY KEY (space_id, conversation_id);
 
-ALTER TABLE ONLY portico.work
-    ADD CONSTRAINT work_pkey PRIMARY KEY (space_id, work_id);
+ALTER TABLE ONLY portico.work_item
+    ADD CONSTRAINT work_item_pkey PRIMARY KEY (space_id, work_item_id);
 
 CREATE INDEX agent_run_by_age ON portico.agent_run USING btree (started_at);
 
@@ -3980,7 +3980,7 @@ CREATE INDEX agent_run_by_starter ON portico.agent_run USING btree (space_id, st
 
 CREATE INDEX agent_run_newest ON portico.agent_run USING btree (space_id, started_at, run_id);
 
-CREATE INDEX agent_said_words ON portico.agent_said USING gin (((to_tsvector('simple'::regconfig, "left"(text, 100000)) || array_to_tsvector(ARRAY[('~'::text || (space_id)::text)]))));
+CREATE INDEX agent_input_words ON portico.agent_input USING gin (((to_tsvector('simple'::regconfig, "left"(text, 100000)) || array_to_tsvector(ARRAY[('~'::text || (space_id)::text)]))));
 
 CREATE INDEX agent_tool_use_words ON portico.agent_tool_use USING gin (((to_tsvector('simple'::regconfig, "left"(text, 100000)) || array_to_tsvector(ARRAY[('~'::text || (space_id)::text)]))));
 
@@ -4058,9 +4058,9 @@ CREATE INDEX past_plan_by_age ON portico.past_plan USING btree (space_id, princi
 
 CREATE UNIQUE INDEX project_name ON portico.project USING btree (space_id, name, level, compartments);
 
-CREATE INDEX read_apart_by_message ON portico.read_apart USING btree (space_id, conversation_id, seq);
+CREATE INDEX read_message_by_message ON portico.read_message USING btree (space_id, conversation_id, seq);
 
-CREATE INDEX receipt_by_age ON portico.receipt USING btree (created_at);
+CREATE INDEX idempotency_record_by_age ON portico.idempotency_record USING btree (created_at);
 
 CREATE INDEX run_by_age ON portico.run USING btree (space_id, created_at, run_id);
 
@@ -4076,7 +4076,7 @@ CREATE INDEX suggestion_by_run ON portico.suggestion USING btree (space_id, run_
 
 CREATE INDEX suggestion_latest ON portico.suggestion USING btree (space_id, principal_id, made_at);
 
-CREATE INDEX task_context_by_principal ON portico.task_context USING btree (space_id, principal_id, opened_at);
+CREATE INDEX taint_context_by_principal ON portico.taint_context USING btree (space_id, principal_id, opened_at);
 
 CREATE INDEX tool_call_by_age ON ONLY portico.tool_call USING btree (space_id, started_at);
 
@@ -4096,9 +4096,9 @@ CREATE INDEX tool_flow_by_producer ON portico.tool_flow USING btree (space_id, p
 
 CREATE INDEX tool_result_by_age ON portico.tool_result USING btree (expires_at);
 
-CREATE UNIQUE INDEX work_key ON portico.work USING btree (space_id, made_by, key, level, compartments) WHERE (key IS NOT NULL);
+CREATE UNIQUE INDEX work_item_key ON portico.work_item USING btree (space_id, made_by, key, level, compartments) WHERE (key IS NOT NULL);
 
-CREATE INDEX work_of_project ON portico.work USING btree (space_id, project_id, work_id);
+CREATE INDEX work_item_of_project ON portico.work_item USING btree (space_id, project_id, work_item_id);
 
 ALTER INDEX portico.event_pkey ATTACH PARTITION portico.event_other_pkey;
 
@@ -4112,14 +4112,14 @@ ALTER INDEX portico.tool_call_by_age ATTACH PARTITION portico.tool_call_other_sp
 
 CREATE TRIGGER uncounted AFTER DELETE ON portico.server REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION portico.uncount_servers();
 
-ALTER TABLE ONLY portico.acquaintance
-    ADD CONSTRAINT acquaintance_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.tool_usage
+    ADD CONSTRAINT tool_usage_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.agent_run
     ADD CONSTRAINT agent_run_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.agent_said
-    ADD CONSTRAINT agent_said_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.agent_run(space_id, run_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.agent_input
+    ADD CONSTRAINT agent_input_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.agent_run(space_id, run_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.agent
     ADD CONSTRAINT agent_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
@@ -4214,8 +4214,8 @@ ALTER TABLE ONLY portico.embedding
 ALTER TABLE portico.event
     ADD CONSTRAINT event_space_id_topic_fkey FOREIGN KEY (space_id, topic) REFERENCES portico.stream(space_id, topic) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.learnt_count
-    ADD CONSTRAINT learnt_count_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.prediction_count
+    ADD CONSTRAINT prediction_count_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.lease
     ADD CONSTRAINT lease_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
@@ -4283,11 +4283,11 @@ ALTER TABLE ONLY portico.principal
 ALTER TABLE ONLY portico.project
     ADD CONSTRAINT project_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.read_apart
-    ADD CONSTRAINT read_apart_space_id_principal_id_conversation_id_fkey FOREIGN KEY (space_id, principal_id, conversation_id) REFERENCES portico.participant(space_id, principal_id, conversation_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.read_message
+    ADD CONSTRAINT read_message_space_id_principal_id_conversation_id_fkey FOREIGN KEY (space_id, principal_id, conversation_id) REFERENCES portico.participant(space_id, principal_id, conversation_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.receipt
-    ADD CONSTRAINT receipt_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.idempotency_record
+    ADD CONSTRAINT idempotency_record_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.run_signal
     ADD CONSTRAINT run_signal_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.run(space_id, run_id) ON DELETE CASCADE;
@@ -4313,8 +4313,8 @@ ALTER TABLE ONLY portico.stream
 ALTER TABLE ONLY portico.suggestion
     ADD CONSTRAINT suggestion_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.task_context
-    ADD CONSTRAINT task_context_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.taint_context
+    ADD CONSTRAINT taint_context_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.token_subject
     ADD CONSTRAINT token_subject_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
@@ -4337,28 +4337,28 @@ ALTER TABLE ONLY portico.tool_flow
 ALTER TABLE ONLY portico.tool_result
     ADD CONSTRAINT tool_result_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.tool_shape
-    ADD CONSTRAINT tool_shape_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.inferred_schema
+    ADD CONSTRAINT inferred_schema_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.tool
     ADD CONSTRAINT tool_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.vector_reach
-    ADD CONSTRAINT vector_reach_space_id_conversation_id_fkey FOREIGN KEY (space_id, conversation_id) REFERENCES portico.conversation(space_id, conversation_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.embedding_progress
+    ADD CONSTRAINT embedding_progress_space_id_conversation_id_fkey FOREIGN KEY (space_id, conversation_id) REFERENCES portico.conversation(space_id, conversation_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.work
-    ADD CONSTRAINT work_space_id_claimed_by_fkey FOREIGN KEY (space_id, claimed_by) REFERENCES portico.principal(space_id, principal_id) ON DELETE SET NULL (claimed_by);
+ALTER TABLE ONLY portico.work_item
+    ADD CONSTRAINT work_item_space_id_claimed_by_fkey FOREIGN KEY (space_id, claimed_by) REFERENCES portico.principal(space_id, principal_id) ON DELETE SET NULL (claimed_by);
 
-ALTER TABLE ONLY portico.work
-    ADD CONSTRAINT work_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.work_item
+    ADD CONSTRAINT work_item_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
 
-ALTER TABLE portico.acquaintance ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.tool_usage ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.agent ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.agent_run ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.agent_said ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.agent_input ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.agent_tool_use ENABLE ROW LEVEL SECURITY;
 
@@ -4414,11 +4414,11 @@ CREATE POLICY engine_door ON portico.approval TO portico_engine USING (true) WIT
 
 CREATE POLICY engine_door ON portico.event TO portico_engine USING (true) WITH CHECK (true);
 
-CREATE POLICY engine_door ON portico.learnt_count TO portico_engine USING (true) WITH CHECK (true);
+CREATE POLICY engine_door ON portico.prediction_count TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.past_plan TO portico_engine USING (true) WITH CHECK (true);
 
-CREATE POLICY engine_door ON portico.receipt TO portico_engine USING (true) WITH CHECK (true);
+CREATE POLICY engine_door ON portico.idempotency_record TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.run TO portico_engine USING (true) WITH CHECK (true);
 
@@ -4440,7 +4440,7 @@ CREATE POLICY in_sight ON portico.debate AS RESTRICTIVE FOR INSERT TO portico_ap
    FROM portico.project p
   WHERE ((p.space_id = debate.space_id) AND (p.project_id = debate.project_id) AND (p.level <= debate.level) AND (p.compartments <@ debate.compartments)))))));
 
-ALTER TABLE portico.learnt_count ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.prediction_count ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.lease ENABLE ROW LEVEL SECURITY;
 
@@ -4488,7 +4488,7 @@ CREATE POLICY no_write_down ON portico.presence AS RESTRICTIVE FOR INSERT TO por
 
 CREATE POLICY no_write_down ON portico.project AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
 
-CREATE POLICY no_write_down ON portico.work AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+CREATE POLICY no_write_down ON portico.work_item AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
 
 CREATE POLICY no_write_down_last ON portico.lease AS RESTRICTIVE FOR DELETE TO portico_app USING (portico.mark_covered(level, compartments));
 
@@ -4496,17 +4496,17 @@ CREATE POLICY no_write_down_later ON portico.lease AS RESTRICTIVE FOR UPDATE TO 
 
 CREATE POLICY no_write_down_later ON portico.presence AS RESTRICTIVE FOR UPDATE TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
 
-CREATE POLICY no_write_down_later ON portico.work AS RESTRICTIVE FOR UPDATE TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+CREATE POLICY no_write_down_later ON portico.work_item AS RESTRICTIVE FOR UPDATE TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
 
 CREATE POLICY own_to_remove ON portico.debate AS RESTRICTIVE FOR DELETE TO portico_app USING (((started_by = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND portico.mark_covered(level, compartments)));
 
-CREATE POLICY owner_door ON portico.acquaintance TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.tool_usage TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.agent TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.agent_run TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.agent_said TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.agent_input TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.agent_tool_use TO portico_owner USING (true) WITH CHECK (true);
 
@@ -4560,7 +4560,7 @@ CREATE POLICY owner_door ON portico.event TO portico_owner USING (true) WITH CHE
 
 CREATE POLICY owner_door ON portico.event_other TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.learnt_count TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.prediction_count TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.lease TO portico_owner USING (true) WITH CHECK (true);
 
@@ -4594,9 +4594,9 @@ CREATE POLICY owner_door ON portico.principal TO portico_owner USING (true) WITH
 
 CREATE POLICY owner_door ON portico.project TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.read_apart TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.read_message TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.receipt TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.idempotency_record TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.run TO portico_owner USING (true) WITH CHECK (true);
 
@@ -4616,7 +4616,7 @@ CREATE POLICY owner_door ON portico.stream TO portico_owner USING (true) WITH CH
 
 CREATE POLICY owner_door ON portico.suggestion TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.task_context TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.taint_context TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.token_subject TO portico_owner USING (true) WITH CHECK (true);
 
@@ -4632,11 +4632,11 @@ CREATE POLICY owner_door ON portico.tool_flow TO portico_owner USING (true) WITH
 
 CREATE POLICY owner_door ON portico.tool_result TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.tool_shape TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.inferred_schema TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.vector_reach TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.embedding_progress TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.work TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.work_item TO portico_owner USING (true) WITH CHECK (true);
 
 ALTER TABLE portico.participant ENABLE ROW LEVEL SECURITY;
 
@@ -4656,9 +4656,9 @@ CREATE POLICY public_to_change ON portico.debate_persona AS RESTRICTIVE FOR UPDA
 
 CREATE POLICY public_to_remove ON portico.debate_persona AS RESTRICTIVE FOR DELETE TO portico_app USING (portico.mark_covered((0)::smallint, '{}'::text[]));
 
-ALTER TABLE portico.read_apart ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.read_message ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.receipt ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.idempotency_record ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.run ENABLE ROW LEVEL SECURITY;
 
@@ -4674,13 +4674,13 @@ ALTER TABLE portico.setting ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.space ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY space_wall ON portico.acquaintance USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+CREATE POLICY space_wall ON portico.tool_usage USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
 CREATE POLICY space_wall ON portico.agent USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.agent_run USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
-CREATE POLICY space_wall ON portico.agent_said USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+CREATE POLICY space_wall ON portico.agent_input USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.agent_tool_use USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
@@ -4786,7 +4786,7 @@ CREATE POLICY space_wall ON portico.event USING (((space_id = ( SELECT (NULLIF(c
 
 CREATE POLICY space_wall ON portico.event_other USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
-CREATE POLICY space_wall ON portico.learnt_count USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+CREATE POLICY space_wall ON portico.prediction_count USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.lease USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
@@ -4850,11 +4850,11 @@ CREATE POLICY space_wall ON portico.principal USING ((space_id = ( SELECT (NULLI
 
 CREATE POLICY space_wall ON portico.project USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
-CREATE POLICY space_wall ON portico.read_apart USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND (label = ANY (ARRAY( SELECT l.number
+CREATE POLICY space_wall ON portico.read_message USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND (label = ANY (ARRAY( SELECT l.number
    FROM portico.bridge_label l))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND (label = ANY (ARRAY( SELECT l.number
    FROM portico.bridge_label l)))));
 
-CREATE POLICY space_wall ON portico.receipt USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+CREATE POLICY space_wall ON portico.idempotency_record USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
 CREATE POLICY space_wall ON portico.run USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
@@ -4874,7 +4874,7 @@ CREATE POLICY space_wall ON portico.stream USING (((space_id = ( SELECT (NULLIF(
 
 CREATE POLICY space_wall ON portico.suggestion USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
-CREATE POLICY space_wall ON portico.task_context USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+CREATE POLICY space_wall ON portico.taint_context USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.token_subject USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -4890,21 +4890,21 @@ CREATE POLICY space_wall ON portico.tool_flow USING ((space_id = ( SELECT (NULLI
 
 CREATE POLICY space_wall ON portico.tool_result USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
-CREATE POLICY space_wall ON portico.tool_shape USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+CREATE POLICY space_wall ON portico.inferred_schema USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
-CREATE POLICY space_wall ON portico.vector_reach USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
+CREATE POLICY space_wall ON portico.embedding_progress USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
    FROM portico.conversation c
-  WHERE ((c.space_id = vector_reach.space_id) AND (c.conversation_id = vector_reach.conversation_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
+  WHERE ((c.space_id = embedding_progress.space_id) AND (c.conversation_id = embedding_progress.conversation_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
    FROM portico.conversation c
-  WHERE ((c.space_id = vector_reach.space_id) AND (c.conversation_id = vector_reach.conversation_id))))));
+  WHERE ((c.space_id = embedding_progress.space_id) AND (c.conversation_id = embedding_progress.conversation_id))))));
 
-CREATE POLICY space_wall ON portico.work USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+CREATE POLICY space_wall ON portico.work_item USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 ALTER TABLE portico.stream ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.suggestion ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.task_context ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.taint_context ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.token_subject ENABLE ROW LEVEL SECURITY;
 
@@ -4920,11 +4920,11 @@ ALTER TABLE portico.tool_flow ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_result ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.tool_shape ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.inferred_schema ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.vector_reach ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.embedding_progress ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.work ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.work_item ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA portico TO portico_app;
 GRANT USAGE ON SCHEMA portico TO portico_engine;
@@ -5144,15 +5144,15 @@ GRANT ALL ON FUNCTION portico.take_login_attempt(wanted bytea, at timestamp with
 
 REVOKE ALL ON FUNCTION portico.uncount_servers() FROM PUBLIC;
 
-GRANT SELECT,INSERT ON TABLE portico.acquaintance TO portico_app;
+GRANT SELECT,INSERT ON TABLE portico.tool_usage TO portico_app;
 
-GRANT UPDATE(found_for) ON TABLE portico.acquaintance TO portico_app;
+GRANT UPDATE(found_for) ON TABLE portico.tool_usage TO portico_app;
 
-GRANT UPDATE(found_at) ON TABLE portico.acquaintance TO portico_app;
+GRANT UPDATE(found_at) ON TABLE portico.tool_usage TO portico_app;
 
-GRANT UPDATE(calls) ON TABLE portico.acquaintance TO portico_app;
+GRANT UPDATE(calls) ON TABLE portico.tool_usage TO portico_app;
 
-GRANT UPDATE(called_at) ON TABLE portico.acquaintance TO portico_app;
+GRANT UPDATE(called_at) ON TABLE portico.tool_usage TO portico_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE portico.agent TO portico_app;
 
@@ -5207,7 +5207,7 @@ GRANT UPDATE(error_code) ON TABLE portico.agent_run TO portico_app;
 
 GRANT UPDATE(error) ON TABLE portico.agent_run TO portico_app;
 
-GRANT SELECT,INSERT ON TABLE portico.agent_said TO portico_app;
+GRANT SELECT,INSERT ON TABLE portico.agent_input TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.agent_tool_use TO portico_app;
 
@@ -5390,17 +5390,17 @@ GRANT SELECT(number) ON TABLE portico.event TO portico_engine;
 
 GRANT SELECT(at) ON TABLE portico.event TO portico_engine;
 
-GRANT SELECT,INSERT,DELETE ON TABLE portico.learnt_count TO portico_app;
-GRANT DELETE ON TABLE portico.learnt_count TO portico_engine;
+GRANT SELECT,INSERT,DELETE ON TABLE portico.prediction_count TO portico_app;
+GRANT DELETE ON TABLE portico.prediction_count TO portico_engine;
 
-GRANT SELECT(space_id) ON TABLE portico.learnt_count TO portico_engine;
+GRANT SELECT(space_id) ON TABLE portico.prediction_count TO portico_engine;
 
-GRANT UPDATE(tried) ON TABLE portico.learnt_count TO portico_app;
+GRANT UPDATE(tried) ON TABLE portico.prediction_count TO portico_app;
 
-GRANT UPDATE(hit) ON TABLE portico.learnt_count TO portico_app;
+GRANT UPDATE(hit) ON TABLE portico.prediction_count TO portico_app;
 
-GRANT UPDATE(last_seen_at) ON TABLE portico.learnt_count TO portico_app;
-GRANT SELECT(last_seen_at) ON TABLE portico.learnt_count TO portico_engine;
+GRANT UPDATE(last_seen_at) ON TABLE portico.prediction_count TO portico_app;
+GRANT SELECT(last_seen_at) ON TABLE portico.prediction_count TO portico_engine;
 
 GRANT SELECT,INSERT,DELETE ON TABLE portico.lease TO portico_app;
 
@@ -5552,22 +5552,22 @@ GRANT SELECT(made_at),INSERT(made_at) ON TABLE portico.project TO portico_app;
 
 GRANT SELECT(archived_at),INSERT(archived_at),UPDATE(archived_at) ON TABLE portico.project TO portico_app;
 
-GRANT SELECT(space_id) ON TABLE portico.read_apart TO portico_app;
+GRANT SELECT(space_id) ON TABLE portico.read_message TO portico_app;
 
-GRANT SELECT,INSERT ON TABLE portico.receipt TO portico_app;
-GRANT DELETE ON TABLE portico.receipt TO portico_engine;
+GRANT SELECT,INSERT ON TABLE portico.idempotency_record TO portico_app;
+GRANT DELETE ON TABLE portico.idempotency_record TO portico_engine;
 
-GRANT SELECT(space_id) ON TABLE portico.receipt TO portico_engine;
+GRANT SELECT(space_id) ON TABLE portico.idempotency_record TO portico_engine;
 
-GRANT SELECT(principal_id) ON TABLE portico.receipt TO portico_engine;
+GRANT SELECT(principal_id) ON TABLE portico.idempotency_record TO portico_engine;
 
-GRANT SELECT(operation) ON TABLE portico.receipt TO portico_engine;
+GRANT SELECT(operation) ON TABLE portico.idempotency_record TO portico_engine;
 
-GRANT SELECT(key) ON TABLE portico.receipt TO portico_engine;
+GRANT SELECT(key) ON TABLE portico.idempotency_record TO portico_engine;
 
-GRANT UPDATE(body) ON TABLE portico.receipt TO portico_app;
+GRANT UPDATE(body) ON TABLE portico.idempotency_record TO portico_app;
 
-GRANT SELECT(created_at) ON TABLE portico.receipt TO portico_engine;
+GRANT SELECT(created_at) ON TABLE portico.idempotency_record TO portico_engine;
 
 GRANT SELECT,INSERT ON TABLE portico.run TO portico_app;
 GRANT DELETE ON TABLE portico.run TO portico_engine;
@@ -5764,15 +5764,15 @@ GRANT UPDATE(outcome) ON TABLE portico.suggestion TO portico_app;
 
 GRANT UPDATE(settled_at) ON TABLE portico.suggestion TO portico_app;
 
-GRANT SELECT,INSERT,DELETE ON TABLE portico.task_context TO portico_app;
+GRANT SELECT,INSERT,DELETE ON TABLE portico.taint_context TO portico_app;
 
-GRANT UPDATE(level) ON TABLE portico.task_context TO portico_app;
+GRANT UPDATE(level) ON TABLE portico.taint_context TO portico_app;
 
-GRANT UPDATE(compartments) ON TABLE portico.task_context TO portico_app;
+GRANT UPDATE(compartments) ON TABLE portico.taint_context TO portico_app;
 
-GRANT UPDATE(untrusted) ON TABLE portico.task_context TO portico_app;
+GRANT UPDATE(untrusted) ON TABLE portico.taint_context TO portico_app;
 
-GRANT UPDATE(closed_at) ON TABLE portico.task_context TO portico_app;
+GRANT UPDATE(closed_at) ON TABLE portico.taint_context TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.token_subject TO portico_app;
 
@@ -5820,26 +5820,26 @@ GRANT SELECT(result_id) ON TABLE portico.tool_result TO portico_engine;
 
 GRANT SELECT(expires_at) ON TABLE portico.tool_result TO portico_engine;
 
-GRANT SELECT,INSERT ON TABLE portico.tool_shape TO portico_app;
+GRANT SELECT,INSERT ON TABLE portico.inferred_schema TO portico_app;
 
-GRANT UPDATE(pin) ON TABLE portico.tool_shape TO portico_app;
+GRANT UPDATE(pin) ON TABLE portico.inferred_schema TO portico_app;
 
-GRANT UPDATE(seen) ON TABLE portico.tool_shape TO portico_app;
+GRANT UPDATE(seen) ON TABLE portico.inferred_schema TO portico_app;
 
-GRANT UPDATE(shape) ON TABLE portico.tool_shape TO portico_app;
+GRANT UPDATE(shape) ON TABLE portico.inferred_schema TO portico_app;
 
-GRANT SELECT(space_id) ON TABLE portico.vector_reach TO portico_app;
+GRANT SELECT(space_id) ON TABLE portico.embedding_progress TO portico_app;
 
-GRANT SELECT,INSERT ON TABLE portico.work TO portico_app;
+GRANT SELECT,INSERT ON TABLE portico.work_item TO portico_app;
 
-GRANT UPDATE(state) ON TABLE portico.work TO portico_app;
+GRANT UPDATE(state) ON TABLE portico.work_item TO portico_app;
 
-GRANT UPDATE(claimed_by) ON TABLE portico.work TO portico_app;
+GRANT UPDATE(claimed_by) ON TABLE portico.work_item TO portico_app;
 
-GRANT UPDATE(token) ON TABLE portico.work TO portico_app;
+GRANT UPDATE(token) ON TABLE portico.work_item TO portico_app;
 
-GRANT UPDATE(outcome) ON TABLE portico.work TO portico_app;
+GRANT UPDATE(outcome) ON TABLE portico.work_item TO portico_app;
 
-GRANT UPDATE(untrusted) ON TABLE portico.work TO portico_app;
+GRANT UPDATE(untrusted) ON TABLE portico.work_item TO portico_app;
 
-GRANT UPDATE(changed_at) ON TABLE portico.work TO portico_app;
+GRANT UPDATE(changed_at) ON TABLE portico.work_item TO portico_app;

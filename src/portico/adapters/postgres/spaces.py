@@ -54,10 +54,10 @@ _SERVERS: Final[LiteralString] = (
 _CLEARED: Final[Mapping[str, LiteralString]] = {
     "server": _SEEN,
     "tool": f"server_id IN {_SERVERS}",
-    "tool_shape": f"server_id IN {_SERVERS}",
+    "inferred_schema": f"server_id IN {_SERVERS}",
     "tool_flow": f"producer_id IN {_SERVERS} AND consumer_id IN {_SERVERS}",
     "tool_edge": f"earlier_id IN {_SERVERS} AND later_id IN {_SERVERS}",
-    "learnt_count": f"servers <@ ARRAY{_SERVERS}",
+    "prediction_count": f"servers <@ ARRAY{_SERVERS}",
     "past_plan": "principal_id = %(principal)s",
 }
 """No wall of these tables looks at their labels, since the catalogue is kept for everybody; nor at

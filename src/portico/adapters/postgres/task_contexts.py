@@ -21,7 +21,7 @@ _COLUMNS: Final[LiteralString] = """
 _OWN: Final[LiteralString] = """
     space_id = %(space)s AND context_id = %(context)s AND principal_id = %(principal)s
 """
-_GET: Final[LiteralString] = f"SELECT {_COLUMNS} FROM portico.task_context WHERE {_OWN}"
+_GET: Final[LiteralString] = f"SELECT {_COLUMNS} FROM portico.taint_context WHERE {_OWN}"
 _COVERED: Final[LiteralString] = """
     t.level >= %(level)s AND t.compartments @> %(compartments)s::text[]
     AND (t.untrusted OR NOT %(untrusted)s)
@@ -32,7 +32,7 @@ _RISEN: Final[LiteralString] = """
     untrusted = t.untrusted OR %(untrusted)s
 """
 _RISE: Final[LiteralString] = f"""
-    INSERT INTO portico.task_context AS t
+    INSERT INTO portico.taint_context AS t
         (space_id, context_id, principal_id, level, compartments, untrusted, opened_at)
     VALUES (%(space)s, %(context)s, %(principal)s, %(level)s, %(compartments)s, %(untrusted)s,
             %(now)s)
@@ -40,27 +40,27 @@ _RISE: Final[LiteralString] = f"""
     RETURNING context_id
 """
 _RISE_OPENED: Final[LiteralString] = f"""
-    UPDATE portico.task_context t SET {_RISEN} WHERE {_OWN} RETURNING context_id
+    UPDATE portico.taint_context t SET {_RISEN} WHERE {_OWN} RETURNING context_id
 """
 _OPEN: Final[LiteralString] = """
-    INSERT INTO portico.task_context
+    INSERT INTO portico.taint_context
         (space_id, context_id, principal_id, name, level, compartments, untrusted, opened_at)
     VALUES (%(space)s, %(context)s, %(principal)s, %(name)s, %(level)s, %(compartments)s,
             %(untrusted)s, %(opened)s)
     RETURNING context_id
 """
 _ALL: Final[LiteralString] = f"""
-    SELECT {_COLUMNS} FROM portico.task_context
+    SELECT {_COLUMNS} FROM portico.taint_context
      WHERE space_id = %(space)s AND principal_id = %(principal)s AND name IS NOT NULL
        AND closed_at IS NULL
      ORDER BY opened_at, context_id
 """
 _CLOSE: Final[LiteralString] = f"""
-    UPDATE portico.task_context SET closed_at = %(at)s WHERE {_OWN} AND name IS NOT NULL
+    UPDATE portico.taint_context SET closed_at = %(at)s WHERE {_OWN} AND name IS NOT NULL
        AND closed_at IS NULL
 """
 _FORGET: Final[LiteralString] = """
-    DELETE FROM portico.task_context WHERE space_id = %(space)s AND closed_at < %(before)s
+    DELETE FROM portico.taint_context WHERE space_id = %(space)s AND closed_at < %(before)s
 """
 _REMEMBERED: Final = 10_000
 _KEPT: Final = timedelta(days=30)

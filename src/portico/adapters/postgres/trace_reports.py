@@ -41,7 +41,7 @@ _PAGE: Final[LiteralString] = f"""
 _NEWEST: Final[LiteralString] = f"""
          ORDER BY r.started_at DESC, r.run_id DESC LIMIT %(limit)s
     ) r LEFT JOIN LATERAL (
-        SELECT left(text, 1000) AS asked FROM portico.agent_said WHERE {_OF_RUN} AND number = 1
+        SELECT left(text, 1000) AS asked FROM portico.agent_input WHERE {_OF_RUN} AND number = 1
          LIMIT 1
     ) said ON true ORDER BY r.started_at DESC, r.run_id DESC
 """

@@ -66,7 +66,7 @@ _BEGIN: Final[LiteralString] = """
     ON CONFLICT DO NOTHING
 """
 _SAY: Final[LiteralString] = """
-    INSERT INTO portico.agent_said (space_id, run_id, number, level, compartments, text, said_by,
+    INSERT INTO portico.agent_input (space_id, run_id, number, level, compartments, text, said_by,
                                     said_at)
     VALUES (%(space)s, %(run)s, %(number)s, %(level)s, %(compartments)s, %(text)s, %(by)s, %(at)s)
     ON CONFLICT DO NOTHING
@@ -116,7 +116,7 @@ _HOLD: Final[LiteralString] = f"""
     SELECT status, level, compartments FROM portico.agent_run WHERE {_THIS} FOR UPDATE
 """
 _LAST_SAID: Final[LiteralString] = f"""
-    SELECT coalesce(max(number), 0) AS number FROM portico.agent_said WHERE {_THIS}
+    SELECT coalesce(max(number), 0) AS number FROM portico.agent_input WHERE {_THIS}
 """
 """In a statement of its own after the run is held: what somebody said while one waited for that is
 not seen by the statement that waited."""
@@ -129,7 +129,7 @@ _STOP_ASKED: Final[LiteralString] = f"""
 _NEWS: Final[LiteralString] = """
     SELECT r.stop_at IS NOT NULL AS stop, s.run_id, s.number, s.text, s.said_by, s.said_at
       FROM portico.agent_run r
-      LEFT JOIN portico.agent_said s
+      LEFT JOIN portico.agent_input s
         ON s.space_id = r.space_id AND s.run_id = r.run_id AND s.number > %(after)s
      WHERE r.space_id = %(space)s AND r.run_id = %(run)s ORDER BY s.number
 """
@@ -161,7 +161,7 @@ _AT: Final[LiteralString] = """
 """
 """A task is opened for a run that begins with it: its id says when, and few runs began then."""
 _SAID: Final[LiteralString] = f"""
-    SELECT {_SAID_COLUMNS} FROM portico.agent_said WHERE {_THIS} ORDER BY number
+    SELECT {_SAID_COLUMNS} FROM portico.agent_input WHERE {_THIS} ORDER BY number
 """
 _TURNS: Final[LiteralString] = f"""
     SELECT {_TURN_COLUMNS} FROM portico.agent_turn WHERE {_THIS} ORDER BY number

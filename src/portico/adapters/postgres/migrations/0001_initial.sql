@@ -197,7 +197,7 @@ CREATE TABLE portico.policy_rule (
 );
 
 -- What the calls of one context have read so far.
-CREATE TABLE portico.task_context (
+CREATE TABLE portico.taint_context (
     space_id        uuid        NOT NULL,
     context_id      uuid        NOT NULL,
     principal_id    uuid        NOT NULL,
@@ -210,7 +210,7 @@ CREATE TABLE portico.task_context (
     PRIMARY KEY (space_id, context_id),
     FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal ON DELETE CASCADE
 );
-CREATE INDEX task_context_by_principal ON portico.task_context (space_id, principal_id, opened_at);
+CREATE INDEX taint_context_by_principal ON portico.taint_context (space_id, principal_id, opened_at);
 
 -- Requests for approval of one call, once: who asks for what, the answer and the outcome. Arguments
 -- are here twice: redacted, for people, and encrypted, for the call itself; the encrypted ones are
@@ -347,7 +347,7 @@ CREATE TABLE portico.audit_head (
     hash        bytea       NOT NULL CHECK (length(hash) = 32)
 );
 
-SELECT pg_temp.protect('{space, principal, api_key, setting, token_subject, policy_rule, task_context,
+SELECT pg_temp.protect('{space, principal, api_key, setting, token_subject, policy_rule, taint_context,
                          call_count, budget, budget_reservation, audit_entry, audit_head}',
                        pg_temp.in_space());
 SELECT pg_temp.protect('{approval}', pg_temp.in_space(), pg_temp.cleared());
@@ -366,7 +366,7 @@ GRANT SELECT, INSERT, UPDATE (value, updated_at), DELETE ON portico.setting TO p
 GRANT SELECT, INSERT ON portico.token_subject TO portico_app;
 GRANT SELECT, INSERT, DELETE ON portico.policy_rule TO portico_app;
 GRANT SELECT, INSERT, DELETE, UPDATE (level, compartments, untrusted, closed_at)
-    ON portico.task_context TO portico_app;
+    ON portico.taint_context TO portico_app;
 -- What was asked never changes.
 GRANT SELECT, INSERT,
       UPDATE (sealed, expires_at, status, answer, answered_by, answerer, answered_via, answered_at,
@@ -412,7 +412,7 @@ CREATE FUNCTION portico.mark_covered(its_level smallint, its_compartments text[]
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = portico, pg_temp
     AS $$
         SELECT NOT EXISTS (
-            SELECT FROM portico.task_context t
+            SELECT FROM portico.taint_context t
              WHERE t.space_id = nullif(current_setting('portico.space', true), '')::uuid
                AND t.context_id = nullif(current_setting('portico.context', true), '')::uuid
                AND NOT (t.level <= its_level AND t.compartments <@ its_compartments))
@@ -647,7 +647,7 @@ CREATE TABLE portico.event (
 CREATE TABLE portico.event_other PARTITION OF portico.event DEFAULT;
 
 -- The response to each write that had an idempotency key.
-CREATE TABLE portico.receipt (
+CREATE TABLE portico.idempotency_record (
     space_id        uuid        NOT NULL,
     principal_id    uuid        NOT NULL,
     operation       text        NOT NULL,
@@ -658,10 +658,10 @@ CREATE TABLE portico.receipt (
     PRIMARY KEY (space_id, principal_id, operation, key),
     FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal ON DELETE CASCADE
 );
-CREATE INDEX receipt_by_age ON portico.receipt (created_at);
+CREATE INDEX idempotency_record_by_age ON portico.idempotency_record (created_at);
 
 -- Libraries that keep tables beside ours, and the version that made them.
-CREATE TABLE portico.companion (
+CREATE TABLE portico.component_version (
     name        text        PRIMARY KEY,
     version     text        NOT NULL,
     migrated_at timestamptz NOT NULL DEFAULT now()
@@ -669,8 +669,8 @@ CREATE TABLE portico.companion (
 
 SELECT pg_temp.protect('{run, run_step, run_signal, stream, event, event_other}',
                        pg_temp.in_space(), pg_temp.cleared());
-SELECT pg_temp.protect('{receipt}', pg_temp.in_space(), pg_temp.callers_own());
-SELECT pg_temp.open_to_engine('run', 'stream', 'event', 'receipt');
+SELECT pg_temp.protect('{idempotency_record}', pg_temp.in_space(), pg_temp.callers_own());
+SELECT pg_temp.open_to_engine('run', 'stream', 'event', 'idempotency_record');
 
 GRANT SELECT, INSERT,
       UPDATE (status, leg, claim, executor, attempts, waits_for, wakes_at, result, error,
@@ -680,7 +680,7 @@ GRANT SELECT, INSERT, UPDATE (number, state, output, error, due_at, finished_at)
 GRANT SELECT, INSERT ON portico.run_signal TO portico_app;
 GRANT SELECT, INSERT, UPDATE (last) ON portico.stream TO portico_app;
 GRANT SELECT, INSERT ON portico.event TO portico_app;
-GRANT SELECT, INSERT, UPDATE (body) ON portico.receipt TO portico_app;
+GRANT SELECT, INSERT, UPDATE (body) ON portico.idempotency_record TO portico_app;
 
 -- Ids, states and times: no input, output, answer or facts of an event.
 GRANT SELECT (space_id, run_id, principal_id, kind, level, compartments, clearance_level,
@@ -693,7 +693,7 @@ GRANT SELECT (space_id, topic, first, last, created_at), UPDATE (first), DELETE
     ON portico.stream TO portico_engine;
 GRANT SELECT (space_id, topic, number, at), DELETE ON portico.event TO portico_engine;
 GRANT SELECT (space_id, principal_id, operation, key, created_at), DELETE
-    ON portico.receipt TO portico_engine;
+    ON portico.idempotency_record TO portico_engine;
 
 -- A run that somebody resumes or forks goes on with what they may now.
 GRANT UPDATE (input, clearance_level, clearance_compartments, scopes) ON portico.run
@@ -1086,7 +1086,7 @@ CREATE INDEX tool_result_by_age ON portico.tool_result (expires_at);
 
 -- Which tools each principal has found and used. `calls` is what they counted for at `called_at`; each
 -- counts half after a week.
-CREATE TABLE portico.acquaintance (
+CREATE TABLE portico.tool_usage (
     space_id        uuid        NOT NULL,
     principal_id    uuid        NOT NULL,
     server          text        NOT NULL,
@@ -1100,7 +1100,7 @@ CREATE TABLE portico.acquaintance (
 );
 
 SELECT pg_temp.protect('{server, tool, embedding, login_client}', pg_temp.in_space());
-SELECT pg_temp.protect('{login, login_attempt, acquaintance}',
+SELECT pg_temp.protect('{login, login_attempt, tool_usage}',
                        pg_temp.in_space(), pg_temp.callers_own());
 SELECT pg_temp.protect('{tool_call, tool_call_other}', pg_temp.in_space(), pg_temp.cleared());
 SELECT pg_temp.protect('{tool_result}',
@@ -1121,7 +1121,7 @@ GRANT SELECT, INSERT, DELETE ON portico.login_attempt TO portico_app;
 GRANT SELECT, INSERT, UPDATE (took, outcome, error, bytes_out) ON portico.tool_call
     TO portico_app;
 GRANT SELECT, INSERT ON portico.tool_result TO portico_app;
-GRANT SELECT, INSERT, UPDATE (found_for, found_at, calls, called_at) ON portico.acquaintance
+GRANT SELECT, INSERT, UPDATE (found_for, found_at, calls, called_at) ON portico.tool_usage
     TO portico_app;
 GRANT SELECT (space_id, call_id, started_at), DELETE ON portico.tool_call TO portico_engine;
 GRANT SELECT (space_id, result_id, expires_at), DELETE ON portico.tool_result TO portico_engine;
@@ -1191,7 +1191,7 @@ GRANT SELECT, INSERT, DELETE,
 -- together with it, and to those who may know of it.
 
 -- Of the definition with this `pin`; another definition starts anew.
-CREATE TABLE portico.tool_shape (
+CREATE TABLE portico.inferred_schema (
     space_id        uuid        NOT NULL,
     server_id       uuid        NOT NULL,
     tool            text        NOT NULL CHECK (length(tool) > 0),
@@ -1242,7 +1242,7 @@ CREATE INDEX tool_edge_by_later ON portico.tool_edge (space_id, later_id);
 
 -- `key` is JSON and can be longer than an index allows; `key_hash` is its SHA-256. `servers` are those
 -- that it names.
-CREATE TABLE portico.learnt_count (
+CREATE TABLE portico.prediction_count (
     space_id            uuid        NOT NULL REFERENCES portico.space ON DELETE CASCADE,
     level               smallint    NOT NULL CHECK (level BETWEEN 0 AND 3),
     compartments        text[]      NOT NULL DEFAULT '{}',
@@ -1312,18 +1312,18 @@ COMMENT ON COLUMN portico.suggestion.raw IS 'how sure it was before that was cal
 COMMENT ON COLUMN portico.suggestion.backing IS 'as much of that as the runs behind it allowed';
 COMMENT ON COLUMN portico.suggestion.past IS 'the past plans that it leans on';
 
-SELECT pg_temp.protect('{tool_shape, tool_flow}', pg_temp.in_space());
-SELECT pg_temp.protect('{tool_edge, learnt_count, past_plan}',
+SELECT pg_temp.protect('{inferred_schema, tool_flow}', pg_temp.in_space());
+SELECT pg_temp.protect('{tool_edge, prediction_count, past_plan}',
                        pg_temp.in_space(), pg_temp.cleared());
 SELECT pg_temp.protect('{suggestion}',
                        pg_temp.in_space(), pg_temp.cleared(), pg_temp.callers_own());
-SELECT pg_temp.open_to_engine('tool_edge', 'learnt_count', 'past_plan', 'suggestion');
+SELECT pg_temp.open_to_engine('tool_edge', 'prediction_count', 'past_plan', 'suggestion');
 
-GRANT SELECT, INSERT, UPDATE (pin, seen, shape) ON portico.tool_shape TO portico_app;
+GRANT SELECT, INSERT, UPDATE (pin, seen, shape) ON portico.inferred_schema TO portico_app;
 GRANT SELECT, INSERT, UPDATE (times) ON portico.tool_flow TO portico_app;
 GRANT SELECT, INSERT, DELETE, UPDATE (times, tasks, last_seen_at) ON portico.tool_edge TO portico_app;
-GRANT SELECT, INSERT, DELETE, UPDATE (tried, hit, last_seen_at) ON portico.learnt_count TO portico_app;
-GRANT SELECT (space_id, last_seen_at), DELETE ON portico.tool_edge, portico.learnt_count
+GRANT SELECT, INSERT, DELETE, UPDATE (tried, hit, last_seen_at) ON portico.prediction_count TO portico_app;
+GRANT SELECT (space_id, last_seen_at), DELETE ON portico.tool_edge, portico.prediction_count
     TO portico_engine;
 GRANT SELECT, INSERT, UPDATE (runs, accepted, rejected, modified, last_at) ON portico.past_plan
     TO portico_app;
@@ -1339,7 +1339,7 @@ CREATE FUNCTION portico.uncount_servers()
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = portico, pg_temp
     AS $$
         BEGIN
-            DELETE FROM portico.learnt_count AS c USING gone
+            DELETE FROM portico.prediction_count AS c USING gone
              WHERE c.space_id = gone.space_id AND gone.server_id = ANY (c.servers);
             RETURN NULL;
         END
@@ -1488,7 +1488,7 @@ CREATE TABLE portico.agent_tool_use (
     FOREIGN KEY (space_id, run_id) REFERENCES portico.agent_run ON DELETE CASCADE
 );
 
-CREATE TABLE portico.agent_said (
+CREATE TABLE portico.agent_input (
     space_id        uuid        NOT NULL,
     run_id          uuid        NOT NULL,
     number          integer     NOT NULL CHECK (number >= 1),
@@ -1503,14 +1503,14 @@ CREATE TABLE portico.agent_said (
 
 -- By word and by space: without the space, a search would take longer for a word that is common in
 -- other spaces, and tell of it. Of a long text only the beginning is indexed.
-CREATE INDEX agent_said_words ON portico.agent_said USING gin (
+CREATE INDEX agent_input_words ON portico.agent_input USING gin (
     (to_tsvector('simple', left(text, 100000)) || array_to_tsvector(ARRAY['~' || space_id::text])));
 CREATE INDEX agent_turn_words ON portico.agent_turn USING gin (
     (to_tsvector('simple', left(text, 100000)) || array_to_tsvector(ARRAY['~' || space_id::text])));
 CREATE INDEX agent_tool_use_words ON portico.agent_tool_use USING gin (
     (to_tsvector('simple', left(text, 100000)) || array_to_tsvector(ARRAY['~' || space_id::text])));
 
-SELECT pg_temp.protect('{agent, agent_version, agent_run, agent_turn, agent_tool_use, agent_said}',
+SELECT pg_temp.protect('{agent, agent_version, agent_run, agent_turn, agent_tool_use, agent_input}',
                        pg_temp.in_space(), pg_temp.cleared());
 SELECT pg_temp.open_to_engine('agent_run');
 
@@ -1521,7 +1521,7 @@ GRANT SELECT, INSERT,
       UPDATE (status, level, compartments, ended_at, stop_at, turns, tool_uses, input_tokens,
               output_tokens, cached_tokens, reported, money, answer, error_code, error)
     ON portico.agent_run TO portico_app;
-GRANT SELECT, INSERT ON portico.agent_turn, portico.agent_tool_use, portico.agent_said
+GRANT SELECT, INSERT ON portico.agent_turn, portico.agent_tool_use, portico.agent_input
     TO portico_app;
 -- The engine deletes old runs, with everything in them.
 GRANT SELECT (space_id, run_id, started_at), DELETE ON portico.agent_run TO portico_engine;
@@ -1545,7 +1545,7 @@ CREATE FUNCTION portico.runs_that_say(words text)
                 RETURN;
             END IF;
             RETURN QUERY
-            SELECT s.run_id FROM portico.agent_said s
+            SELECT s.run_id FROM portico.agent_input s
              WHERE s.space_id = here AND s.level <= most AND s.compartments <@ inside
                AND (to_tsvector('simple', left(s.text, 100000)) || array_to_tsvector(ARRAY['~' || s.space_id::text])) @@ wanted
              UNION
@@ -1738,7 +1738,7 @@ CREATE INDEX message_vector_stale ON portico.message_vector (space_id) WHERE sta
 COMMENT ON COLUMN portico.message_vector.embedding IS 'none, of one without a word';
 COMMENT ON COLUMN portico.message_vector.stale IS 'it says something else by now';
 
-CREATE TABLE portico.vector_reach (
+CREATE TABLE portico.embedding_progress (
     space_id        uuid        NOT NULL,
     conversation_id uuid        NOT NULL,
     model           text        NOT NULL,
@@ -1746,7 +1746,7 @@ CREATE TABLE portico.vector_reach (
     PRIMARY KEY (space_id, conversation_id),
     FOREIGN KEY (space_id, conversation_id) REFERENCES portico.conversation ON DELETE CASCADE
 );
-COMMENT ON TABLE portico.vector_reach IS 'every message up to there has its vector by this model';
+COMMENT ON TABLE portico.embedding_progress IS 'every message up to there has its vector by this model';
 
 -- Participants, and how far each has read --------------------------------------------------------
 
@@ -1767,10 +1767,10 @@ CREATE INDEX participant_of_conversation ON portico.participant (space_id, conve
 COMMENT ON COLUMN portico.participant.seen IS
     'messages up to last_seq that are not deleted, by number of label';
 COMMENT ON COLUMN portico.participant.apart IS
-    'messages after last_seq that are not deleted and count as read: their own, and read_apart; by number of label';
+    'messages after last_seq that are not deleted and count as read: their own, and read_message; by number of label';
 
 -- Messages read although an earlier one is unread. A sender's own have no row.
-CREATE TABLE portico.read_apart (
+CREATE TABLE portico.read_message (
     space_id        uuid        NOT NULL,
     principal_id    uuid        NOT NULL,
     conversation_id uuid        NOT NULL,
@@ -1779,7 +1779,7 @@ CREATE TABLE portico.read_apart (
     PRIMARY KEY (space_id, principal_id, conversation_id, seq),
     FOREIGN KEY (space_id, principal_id, conversation_id) REFERENCES portico.participant ON DELETE CASCADE
 );
-CREATE INDEX read_apart_by_message ON portico.read_apart (space_id, conversation_id, seq);
+CREATE INDEX read_message_by_message ON portico.read_message (space_id, conversation_id, seq);
 
 -- Participants whom an unread message mentions or addresses.
 CREATE TABLE portico.mention (
@@ -1853,9 +1853,9 @@ CREATE TABLE portico.lease (
 CREATE INDEX lease_of_project ON portico.lease (space_id, project_id, expires_at);
 COMMENT ON COLUMN portico.lease.token IS 'NULL of somebody who waits for it';
 
-CREATE TABLE portico.work (
+CREATE TABLE portico.work_item (
     space_id        uuid        NOT NULL,
-    work_id         uuid        NOT NULL,
+    work_item_id         uuid        NOT NULL,
     project_id      uuid        NOT NULL,
     title           text        NOT NULL CHECK (length(title) BETWEEN 1 AND 200),
     body            text        NOT NULL DEFAULT '',
@@ -1871,14 +1871,14 @@ CREATE TABLE portico.work (
     made_by         uuid        NOT NULL,
     made_at         timestamptz NOT NULL,
     changed_at      timestamptz NOT NULL,
-    PRIMARY KEY (space_id, work_id),
+    PRIMARY KEY (space_id, work_item_id),
     FOREIGN KEY (space_id, project_id) REFERENCES portico.project ON DELETE CASCADE,
     FOREIGN KEY (space_id, claimed_by) REFERENCES portico.principal ON DELETE SET NULL (claimed_by)
 );
 -- Unique within a label: a hidden work item must not be noticed by its key.
-CREATE UNIQUE INDEX work_key ON portico.work (space_id, made_by, key, level, compartments)
+CREATE UNIQUE INDEX work_item_key ON portico.work_item (space_id, made_by, key, level, compartments)
     WHERE key IS NOT NULL;
-CREATE INDEX work_of_project ON portico.work (space_id, project_id, work_id);
+CREATE INDEX work_item_of_project ON portico.work_item (space_id, project_id, work_item_id);
 
 CREATE TABLE portico.presence (
     space_id        uuid        NOT NULL,
@@ -1934,24 +1934,24 @@ GRANT EXECUTE ON FUNCTION portico.own_conversations() TO portico_app;
 -- Only participants see a closed conversation. Participants are visible with their conversation,
 -- versions and acknowledgements with their message; how far somebody has read is in columns that
 -- nobody is granted.
-SELECT pg_temp.protect('{bridge_label, project, memory, attachment, lease, work, presence,
+SELECT pg_temp.protect('{bridge_label, project, memory, attachment, lease, work_item, presence,
                          declassification}', pg_temp.in_space(), pg_temp.cleared());
 SELECT pg_temp.protect('{conversation, message, message_vector}', pg_temp.in_space(), pg_temp.cleared(),
     'CASE WHEN closed THEN conversation_id = ANY ((SELECT portico.own_conversations())::uuid[]) ELSE true END');
 SELECT pg_temp.protect('{message_version, message_ack}', pg_temp.in_space(), pg_temp.cleared(),
     'EXISTS (SELECT FROM portico.message m WHERE m.space_id = %1$I.space_id'
     ' AND m.message_id = %1$I.message_id)');
-SELECT pg_temp.protect('{participant, vector_reach}', pg_temp.in_space(),
+SELECT pg_temp.protect('{participant, embedding_progress}', pg_temp.in_space(),
     'EXISTS (SELECT FROM portico.conversation c WHERE c.space_id = %1$I.space_id'
     ' AND c.conversation_id = %1$I.conversation_id)');
-SELECT pg_temp.protect('{read_apart, mention}', pg_temp.in_space(), pg_temp.callers_own(),
+SELECT pg_temp.protect('{read_message, mention}', pg_temp.in_space(), pg_temp.callers_own(),
     'label = ANY (ARRAY(SELECT l.number FROM portico.bridge_label l))');
-SELECT pg_temp.forbid_write_down(new => '{project, memory, attachment, lease, work, presence}',
+SELECT pg_temp.forbid_write_down(new => '{project, memory, attachment, lease, work_item, presence}',
                                  changed => '{project, conversation}');
 -- A change of a lease, a work item or a presence also tells others something.
 CREATE POLICY no_write_down_later ON portico.lease AS RESTRICTIVE FOR UPDATE TO portico_app
     WITH CHECK (portico.mark_covered(level, compartments));
-CREATE POLICY no_write_down_later ON portico.work AS RESTRICTIVE FOR UPDATE TO portico_app
+CREATE POLICY no_write_down_later ON portico.work_item AS RESTRICTIVE FOR UPDATE TO portico_app
     WITH CHECK (portico.mark_covered(level, compartments));
 CREATE POLICY no_write_down_later ON portico.presence AS RESTRICTIVE FOR UPDATE TO portico_app
     WITH CHECK (portico.mark_covered(level, compartments));
@@ -1968,13 +1968,13 @@ GRANT SELECT (space_id, conversation_id, seq, message_id, level, compartments, c
               untrusted, copy_of, sent_at, edited_at, deleted_at) ON portico.message TO portico_app;
 GRANT SELECT (space_id, number, level, compartments) ON portico.bridge_label TO portico_app;
 GRANT SELECT ON portico.message_version, portico.message_ack, portico.declassification TO portico_app;
-GRANT SELECT (space_id) ON portico.message_vector, portico.vector_reach, portico.read_apart, portico.mention TO portico_app;
+GRANT SELECT (space_id) ON portico.message_vector, portico.embedding_progress, portico.read_message, portico.mention TO portico_app;
 GRANT SELECT (space_id, conversation_id, principal_id, joined_at, muted), UPDATE (muted), DELETE
     ON portico.participant TO portico_app;
 GRANT SELECT, INSERT ON portico.memory, portico.attachment TO portico_app;
 GRANT SELECT, INSERT, DELETE, UPDATE (expires_at, token) ON portico.lease TO portico_app;
 GRANT SELECT, INSERT, UPDATE (state, claimed_by, token, outcome, untrusted, changed_at)
-    ON portico.work TO portico_app;
+    ON portico.work_item TO portico_app;
 GRANT SELECT, INSERT, DELETE, UPDATE (doing, note, until) ON portico.presence TO portico_app;
 
 -- Functions over all labels ----------------------------------------------------------------------
@@ -2102,7 +2102,7 @@ CREATE FUNCTION portico.bridge_send(
               INTO into_
               FROM portico.conversation c
               JOIN portico.project p ON p.space_id = here AND p.project_id = c.project_id
-              LEFT JOIN portico.task_context t ON t.space_id = here AND t.context_id = task
+              LEFT JOIN portico.taint_context t ON t.space_id = here AND t.context_id = task
              WHERE c.space_id = here AND c.conversation_id = wanted
                AND c.level <= clear_level AND c.compartments <@ clear_compartments
                AND portico.bridge_sees(c.level, c.compartments)
@@ -2310,7 +2310,7 @@ CREATE FUNCTION portico.bridge_change(
             END IF;
             IF gone THEN
                 WITH gone AS (
-                    DELETE FROM portico.read_apart r WHERE r.space_id = here
+                    DELETE FROM portico.read_message r WHERE r.space_id = here
                        AND r.conversation_id = was.conversation_id AND r.seq = was.seq
                     RETURNING r.principal_id
                 )
@@ -2336,7 +2336,7 @@ CREATE FUNCTION portico.bridge_change(
                  WHERE t.space_id = here AND t.conversation_id = was.conversation_id
                    AND t.last_seq >= was.seq;
                 WITH moved AS (
-                    UPDATE portico.read_apart r SET label = to_label WHERE r.space_id = here
+                    UPDATE portico.read_message r SET label = to_label WHERE r.space_id = here
                        AND r.conversation_id = was.conversation_id AND r.seq = was.seq
                     RETURNING r.principal_id
                 )
@@ -2474,12 +2474,12 @@ CREATE FUNCTION portico.bridge_read_to(
                  WHERE m.space_id = here AND m.conversation_id = wanted
                    AND m.seq > mine.last_seq AND m.seq <= upto AND m.deleted_at IS NULL
                    AND m.label <> ALL (visible) AND m.sender <> me
-                   AND NOT EXISTS (SELECT FROM portico.read_apart r
+                   AND NOT EXISTS (SELECT FROM portico.read_message r
                                     WHERE r.space_id = here AND r.principal_id = me
                                       AND r.conversation_id = wanted AND r.seq = m.seq);
                 FOR passed IN
                     WITH put AS (
-                        INSERT INTO portico.read_apart (space_id, principal_id, conversation_id, seq, label)
+                        INSERT INTO portico.read_message (space_id, principal_id, conversation_id, seq, label)
                         SELECT here, me, wanted, m.seq, m.label FROM portico.message m
                          WHERE m.space_id = here AND m.conversation_id = wanted
                            AND m.seq > past AND m.seq <= upto AND m.deleted_at IS NULL
@@ -2506,7 +2506,7 @@ CREATE FUNCTION portico.bridge_read_to(
             END LOOP;
             FOR passed IN
                 WITH gone AS (
-                    DELETE FROM portico.read_apart r WHERE r.space_id = here AND r.principal_id = me
+                    DELETE FROM portico.read_message r WHERE r.space_id = here AND r.principal_id = me
                        AND r.conversation_id = wanted AND r.seq <= past
                     RETURNING r.label
                 )
@@ -2552,7 +2552,7 @@ CREATE FUNCTION portico.bridge_read_one(
             IF NOT FOUND THEN
                 RETURN false;
             END IF;
-            INSERT INTO portico.read_apart (space_id, principal_id, conversation_id, seq, label)
+            INSERT INTO portico.read_message (space_id, principal_id, conversation_id, seq, label)
             SELECT here, me, its_conversation, its.seq, its.label FROM portico.participant t
              WHERE t.space_id = here AND t.principal_id = me AND t.conversation_id = its_conversation
                AND t.last_seq < its.seq AND its.sender <> me FOR NO KEY UPDATE OF t
@@ -2934,7 +2934,7 @@ CREATE FUNCTION portico.bridge_unembedded(
             UNION
             (SELECT m.message_id FROM here h
                JOIN portico.conversation c ON c.space_id = h.space
-               LEFT JOIN portico.vector_reach r ON r.space_id = c.space_id
+               LEFT JOIN portico.embedding_progress r ON r.space_id = c.space_id
                 AND r.conversation_id = c.conversation_id AND r.model = its_model
               CROSS JOIN LATERAL (
                     SELECT s.message_id FROM portico.message s
@@ -2987,7 +2987,7 @@ CREATE FUNCTION portico.bridge_embed(
                 RETURNING 1
             )
             SELECT count(*) INTO kept FROM put;
-            INSERT INTO portico.vector_reach AS r (space_id, conversation_id, model, seq)
+            INSERT INTO portico.embedding_progress AS r (space_id, conversation_id, model, seq)
             SELECT here, c.conversation_id, its_model, coalesce((
                         SELECT s.seq - 1 FROM portico.message s
                          WHERE s.space_id = here AND s.conversation_id = c.conversation_id
@@ -2998,7 +2998,7 @@ CREATE FUNCTION portico.bridge_embed(
                                               AND v.model = its_model)
                          ORDER BY s.seq LIMIT 1), c.last_seq)
               FROM portico.conversation c
-              LEFT JOIN portico.vector_reach b ON b.space_id = here
+              LEFT JOIN portico.embedding_progress b ON b.space_id = here
                AND b.conversation_id = c.conversation_id AND b.model = its_model
              WHERE c.space_id = here AND c.last_seq > coalesce(b.seq, 0)
              ORDER BY c.conversation_id
@@ -3041,7 +3041,7 @@ CREATE FUNCTION portico.bridge_spaces_to_embed(its_model text)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = portico, pg_temp
     AS $$
         SELECT c.space_id FROM portico.conversation c
-          LEFT JOIN portico.vector_reach r ON r.space_id = c.space_id
+          LEFT JOIN portico.embedding_progress r ON r.space_id = c.space_id
            AND r.conversation_id = c.conversation_id AND r.model = its_model
          WHERE c.last_seq > coalesce(r.seq, 0)
          UNION
@@ -3102,7 +3102,7 @@ CREATE FUNCTION portico.bridge_forget(older_than interval, most integer)
             END LOOP;
             FOR passed IN
                 WITH gone AS (
-                    DELETE FROM portico.read_apart r WHERE r.space_id = its.space_id
+                    DELETE FROM portico.read_message r WHERE r.space_id = its.space_id
                        AND r.conversation_id = its.conversation_id AND r.seq = ANY (seqs)
                     RETURNING r.principal_id, r.label
                 ), own AS (
@@ -3836,7 +3836,7 @@ CREATE FUNCTION portico.debate_reserve(
                     CASE WHEN used.tokens > its.cap_tokens THEN 'debate.tokens' END,
                     CASE WHEN used.money > its.cap_money THEN 'debate.money' END], NULL) || over;
             END IF;
-            SELECT t.level, t.compartments INTO mark FROM portico.task_context t
+            SELECT t.level, t.compartments INTO mark FROM portico.taint_context t
              WHERE t.space_id = here
                AND t.context_id = nullif(current_setting('portico.context', true), '')::uuid;
             as_level := greatest(its.level, mark.level);
