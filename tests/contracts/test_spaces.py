@@ -164,15 +164,15 @@ async def test_an_export_has_every_row_of_the_space_and_none_of_another(doors: D
     rows = await exported(doors, home)
 
     assert [row.table for row in rows] == [
-        *["acquaintance", "api_key", "api_key", "embedding", "principal", "principal", "receipt"],
-        *["server", "setting", "space", "tool", "tool_call", "tool_result"],
+        *["api_key", "api_key", "embedding", "idempotency_record", "principal", "principal"],
+        *["server", "setting", "space", "tool", "tool_call", "tool_result", "tool_usage"],
     ]
     assert {row.values["space_id"] for row in rows} == {str(home.space.value)}
     assert {row.values["name"] for row in rows if row.table == "principal"} == {"root", "bob"}
     by_table = {row.table: row.values for row in rows}
     assert by_table["space"]["name"] == "home"
     assert by_table["setting"]["value"] == {"of": "home"}
-    assert by_table["receipt"]["body"] == {"of": "home"}
+    assert by_table["idempotency_record"]["body"] == {"of": "home"}
     launch = {"type": "stdio", "command": "serve", "arguments": ["files"], "environment": {}}
     assert by_table["server"]["launch"] == launch
     assert by_table["server"]["profile"] == profile_json(PROFILE)
@@ -183,7 +183,7 @@ async def test_an_export_has_every_row_of_the_space_and_none_of_another(doors: D
     assert by_table["tool_call"]["arguments"] == {"of": "home"}
     assert str(by_table["tool_result"]["sealed"]).startswith("\\x")
     assert "content" not in by_table["tool_result"]
-    assert by_table["acquaintance"]["found_for"] == "of home"
+    assert by_table["tool_usage"]["found_for"] == "of home"
     assert by_table["embedding"]["vector"] == "\\x0000803f0000803f"
 
 
@@ -203,7 +203,7 @@ async def test_an_export_has_nothing_that_proves_a_key_and_only_ones_own(doors: 
         assert found.digest.hex() not in repr(row)
     assert "shown once" not in repr(rows)
     assert {*await tables(doors, home)} - {*await tables(doors, bob)} == {
-        *("acquaintance", "receipt", "tool_result")
+        *("tool_usage", "idempotency_record", "tool_result")
     }
 
 
@@ -248,7 +248,7 @@ async def test_an_export_is_of_one_moment_and_keeps_nobody_from_writing(doors: D
 
     assert "latecomer" not in {row.values["name"] for row in rest if row.table == "principal"}
     assert {"of": "home"} in [row.values["value"] for row in rest if row.table == "setting"]
-    assert first.table == "acquaintance"
+    assert first.table == "api_key"
 
     async for row in doors.spaces.export(home):
         await doors.settings.put(home, "theme", row.table)

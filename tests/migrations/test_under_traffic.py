@@ -53,7 +53,7 @@ def test_no_acknowledged_write_is_lost_while_an_earlier_database_is_migrated(
     earlier: Addresses,
 ) -> None:
     traffic = Traffic(earlier, forms(str(earlier.owner)))
-    assert {"principal", "receipt"} <= {form.table for form in traffic.forms}
+    assert {"principal", "idempotency_record"} <= {form.table for form in traffic.forms}
 
     with traffic.flowing(_WRITERS):
         traffic.until(_SOME)

@@ -16,7 +16,7 @@ from portico.adapters.postgres.addresses import Addresses
 
 NEW: Final[Mapping[str, tuple[str, ...]]] = {
     "principal": ("principal_id", "name"),
-    "receipt": ("key",),
+    "idempotency_record": ("key",),
     "run": ("run_id",),
     "tool_call": ("call_id",),
 }
@@ -86,7 +86,7 @@ class Traffic:
 
     def write(self) -> None:
         """A row into each table, all or none, again and again."""
-        receipt = next(form.row for form in self.forms if form.table == "receipt")
+        receipt = next(form.row for form in self.forms if form.table == "idempotency_record")
         with psycopg.connect(self.database.app) as app:
             while not self._over.is_set():
                 name = str(UUID(bytes=os.urandom(16)))

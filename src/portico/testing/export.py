@@ -26,7 +26,7 @@ def _exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
     yield from (ExportedRow("event", values) for values in _events(world, caller))
     yield from (ExportedRow("policy_rule", values) for values in _rules(world, caller))
     yield from (ExportedRow("principal", _identity(identity)) for identity in identities)
-    yield from (ExportedRow("receipt", values) for values in _receipts(world, caller))
+    yield from (ExportedRow("idempotency_record", values) for values in _receipts(world, caller))
     yield from (ExportedRow("setting", values) for values in _settings(world, caller))
     if caller.space in world.spaces:
         space = world.spaces[caller.space]

@@ -25,7 +25,7 @@ def gateway_rows(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]
         *(ExportedRow("embedding", values) for values in _embeddings(world, caller)),
         *(ExportedRow("tool_call", values) for values in _calls(world, caller)),
         *(ExportedRow("tool_result", values) for values in _results(world, caller)),
-        *(ExportedRow("acquaintance", values) for values in _acquaintances(world, caller)),
+        *(ExportedRow("tool_usage", values) for values in _acquaintances(world, caller)),
         *(ExportedRow("inferred_schema", values) for values in _shapes(world, caller)),
         *(ExportedRow("tool_flow", values) for values in _flows(world, caller)),
         *(ExportedRow("tool_edge", values) for values in _edges(world, caller)),

@@ -17,7 +17,7 @@ BRIDGE_TABLES: Final = [
     "memory",
     "attachment",
     "lease",
-    "work",
+    "work_item",
     "presence",
     "declassification",
 ]

@@ -18,7 +18,7 @@ PAYLOADS = [
     ("run_signal", "payload"),
     ("event", "facts"),
     ("event_other", "facts"),
-    ("receipt", "body"),
+    ("idempotency_record", "body"),
     ("server", "launch"),
     ("server", "offers"),
     ("tool", "definition"),
@@ -143,7 +143,7 @@ def test_a_policy_that_only_narrows_what_is_let_in_is_no_gap(database: Addresses
         ).fetchall()
 
     by_mark = {row[0] for row in rows if row[2] == "mark_covered(level, compartments)"}
-    assert by_mark >= {"project", "memory", "attachment", "lease", "work"}
+    assert by_mark >= {"project", "memory", "attachment", "lease", "work_item"}
     assert {row[0] for row in rows} - by_mark == {"debate_persona"}
 
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.postgres]
 
 QUERIES = 2_000
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-OWN = ["receipt", "tool_result", "acquaintance", "suggestion", "login", "login_attempt"]
+OWN = ["idempotency_record", "tool_result", "tool_usage", "suggestion", "login", "login_attempt"]
 """What is somebody's alone, also in their space."""
 UNLABELLED = {"principal", "api_key", "taint_context"}
 """Whose level is what somebody is cleared for or has read, and hides nothing."""

@@ -73,8 +73,9 @@ _KNOWN: Final[LiteralString] = """
        AND level <= %(level)s AND compartments <@ %(compartments)s::text[]
 """
 _ADD: Final[LiteralString] = """
-    INSERT INTO portico.work_item (space_id, work_item_id, project_id, title, body, level, compartments,
-                              state, depends, untrusted, key, made_by, made_at, changed_at)
+    INSERT INTO portico.work_item (
+        space_id, work_item_id, project_id, title, body, level, compartments, state, depends,
+        untrusted, key, made_by, made_at, changed_at)
     VALUES (%(space)s, %(work)s, %(project)s, %(title)s, %(body)s, %(its_level)s,
             %(its_compartments)s, 'open', %(depends)s, %(untrusted)s, %(key)s, %(principal)s,
             %(at)s, %(at)s)

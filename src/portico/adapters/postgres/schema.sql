@@ -2167,21 +2167,6 @@ CREATE FUNCTION portico.uncount_servers() RETURNS trigger
 
 ALTER FUNCTION portico.uncount_servers() OWNER TO portico_owner;
 
-CREATE TABLE portico.tool_usage (
-    space_id uuid NOT NULL,
-    principal_id uuid NOT NULL,
-    server text NOT NULL,
-    tool text NOT NULL,
-    found_for text DEFAULT ''::text NOT NULL,
-    found_at timestamp with time zone,
-    calls double precision DEFAULT 0 NOT NULL,
-    called_at timestamp with time zone
-);
-
-ALTER TABLE ONLY portico.tool_usage FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE portico.tool_usage OWNER TO portico_owner;
-
 CREATE TABLE portico.agent (
     space_id uuid NOT NULL,
     agent_id uuid NOT NULL,
@@ -2206,6 +2191,23 @@ ALTER TABLE ONLY portico.agent FORCE ROW LEVEL SECURITY;
 ALTER TABLE portico.agent OWNER TO portico_owner;
 
 COMMENT ON COLUMN portico.agent.principal_id IS 'who it is when it calls a tool';
+
+CREATE TABLE portico.agent_input (
+    space_id uuid NOT NULL,
+    run_id uuid NOT NULL,
+    number integer NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    text text NOT NULL,
+    said_by uuid NOT NULL,
+    said_at timestamp with time zone NOT NULL,
+    CONSTRAINT agent_input_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT agent_input_number_check CHECK ((number >= 1))
+);
+
+ALTER TABLE ONLY portico.agent_input FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_input OWNER TO portico_owner;
 
 CREATE TABLE portico.agent_run (
     space_id uuid NOT NULL,
@@ -2259,23 +2261,6 @@ COMMENT ON COLUMN portico.agent_run.stop_at IS 'when somebody said that it is to
 COMMENT ON COLUMN portico.agent_run.reported IS 'whether every server said how many tokens it took; the rest is what was counted here';
 
 COMMENT ON COLUMN portico.agent_run.money IS 'US dollars';
-
-CREATE TABLE portico.agent_input (
-    space_id uuid NOT NULL,
-    run_id uuid NOT NULL,
-    number integer NOT NULL,
-    level smallint NOT NULL,
-    compartments text[] DEFAULT '{}'::text[] NOT NULL,
-    text text NOT NULL,
-    said_by uuid NOT NULL,
-    said_at timestamp with time zone NOT NULL,
-    CONSTRAINT agent_input_level_check CHECK (((level >= 0) AND (level <= 3))),
-    CONSTRAINT agent_input_number_check CHECK ((number >= 1))
-);
-
-ALTER TABLE ONLY portico.agent_input FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE portico.agent_input OWNER TO portico_owner;
 
 CREATE TABLE portico.agent_tool_use (
     space_id uuid NOT NULL,
@@ -2844,6 +2829,19 @@ ALTER TABLE ONLY portico.embedding FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.embedding OWNER TO portico_owner;
 
+CREATE TABLE portico.embedding_progress (
+    space_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    model text NOT NULL,
+    seq bigint NOT NULL
+);
+
+ALTER TABLE ONLY portico.embedding_progress FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.embedding_progress OWNER TO portico_owner;
+
+COMMENT ON TABLE portico.embedding_progress IS 'every message up to there has its vector by this model';
+
 CREATE TABLE portico.event (
     space_id uuid NOT NULL,
     topic text NOT NULL,
@@ -2883,28 +2881,35 @@ ALTER TABLE ONLY portico.event_other FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.event_other OWNER TO portico_owner;
 
-CREATE TABLE portico.prediction_count (
+CREATE TABLE portico.idempotency_record (
     space_id uuid NOT NULL,
-    level smallint NOT NULL,
-    compartments text[] DEFAULT '{}'::text[] NOT NULL,
-    kind text NOT NULL,
-    key_hash bytea NOT NULL,
+    principal_id uuid NOT NULL,
+    operation text NOT NULL,
     key text NOT NULL,
-    servers uuid[] NOT NULL,
-    tried bigint NOT NULL,
-    hit bigint NOT NULL,
-    last_seen_at timestamp with time zone NOT NULL,
-    CONSTRAINT prediction_count_hit_check CHECK ((hit >= 0)),
-    CONSTRAINT prediction_count_key_check CHECK (((length(key) >= 1) AND (length(key) <= 4000))),
-    CONSTRAINT prediction_count_key_hash_check CHECK ((length(key_hash) = 32)),
-    CONSTRAINT prediction_count_kind_check CHECK (((length(kind) >= 1) AND (length(kind) <= 32))),
-    CONSTRAINT prediction_count_level_check CHECK (((level >= 0) AND (level <= 3))),
-    CONSTRAINT prediction_count_tried_check CHECK ((tried >= 0))
+    fingerprint text NOT NULL,
+    body json,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT idempotency_record_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
 );
 
-ALTER TABLE ONLY portico.prediction_count FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.idempotency_record FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.prediction_count OWNER TO portico_owner;
+ALTER TABLE portico.idempotency_record OWNER TO portico_owner;
+
+CREATE TABLE portico.inferred_schema (
+    space_id uuid NOT NULL,
+    server_id uuid NOT NULL,
+    tool text NOT NULL,
+    pin text NOT NULL,
+    seen bigint NOT NULL,
+    shape json NOT NULL,
+    CONSTRAINT inferred_schema_seen_check CHECK ((seen >= 0)),
+    CONSTRAINT inferred_schema_tool_check CHECK ((length(tool) > 0))
+);
+
+ALTER TABLE ONLY portico.inferred_schema FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.inferred_schema OWNER TO portico_owner;
 
 CREATE TABLE portico.lease (
     space_id uuid NOT NULL,
@@ -3177,6 +3182,29 @@ ALTER TABLE ONLY portico.policy_rule FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.policy_rule OWNER TO portico_owner;
 
+CREATE TABLE portico.prediction_count (
+    space_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    kind text NOT NULL,
+    key_hash bytea NOT NULL,
+    key text NOT NULL,
+    servers uuid[] NOT NULL,
+    tried bigint NOT NULL,
+    hit bigint NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT prediction_count_hit_check CHECK ((hit >= 0)),
+    CONSTRAINT prediction_count_key_check CHECK (((length(key) >= 1) AND (length(key) <= 4000))),
+    CONSTRAINT prediction_count_key_hash_check CHECK ((length(key_hash) = 32)),
+    CONSTRAINT prediction_count_kind_check CHECK (((length(kind) >= 1) AND (length(kind) <= 32))),
+    CONSTRAINT prediction_count_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT prediction_count_tried_check CHECK ((tried >= 0))
+);
+
+ALTER TABLE ONLY portico.prediction_count FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.prediction_count OWNER TO portico_owner;
+
 CREATE TABLE portico.presence (
     space_id uuid NOT NULL,
     project_id uuid NOT NULL,
@@ -3249,21 +3277,6 @@ CREATE TABLE portico.read_message (
 ALTER TABLE ONLY portico.read_message FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.read_message OWNER TO portico_owner;
-
-CREATE TABLE portico.idempotency_record (
-    space_id uuid NOT NULL,
-    principal_id uuid NOT NULL,
-    operation text NOT NULL,
-    key text NOT NULL,
-    fingerprint text NOT NULL,
-    body json,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT idempotency_record_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
-);
-
-ALTER TABLE ONLY portico.idempotency_record FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE portico.idempotency_record OWNER TO portico_owner;
 
 CREATE TABLE portico.run (
     space_id uuid NOT NULL,
@@ -3667,33 +3680,20 @@ ALTER TABLE ONLY portico.tool_result FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_result OWNER TO portico_owner;
 
-CREATE TABLE portico.inferred_schema (
+CREATE TABLE portico.tool_usage (
     space_id uuid NOT NULL,
-    server_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    server text NOT NULL,
     tool text NOT NULL,
-    pin text NOT NULL,
-    seen bigint NOT NULL,
-    shape json NOT NULL,
-    CONSTRAINT inferred_schema_seen_check CHECK ((seen >= 0)),
-    CONSTRAINT inferred_schema_tool_check CHECK ((length(tool) > 0))
+    found_for text DEFAULT ''::text NOT NULL,
+    found_at timestamp with time zone,
+    calls double precision DEFAULT 0 NOT NULL,
+    called_at timestamp with time zone
 );
 
-ALTER TABLE ONLY portico.inferred_schema FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY portico.tool_usage FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.inferred_schema OWNER TO portico_owner;
-
-CREATE TABLE portico.embedding_progress (
-    space_id uuid NOT NULL,
-    conversation_id uuid NOT NULL,
-    model text NOT NULL,
-    seq bigint NOT NULL
-);
-
-ALTER TABLE ONLY portico.embedding_progress FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE portico.embedding_progress OWNER TO portico_owner;
-
-COMMENT ON TABLE portico.embedding_progress IS 'every message up to there has its vector by this model';
+ALTER TABLE portico.tool_usage OWNER TO portico_owner;
 
 CREATE TABLE portico.work_item (
     space_id uuid NOT NULL,
@@ -3726,17 +3726,14 @@ ALTER TABLE ONLY portico.event ATTACH PARTITION portico.event_other DEFAULT;
 
 ALTER TABLE ONLY portico.tool_call ATTACH PARTITION portico.tool_call_other DEFAULT;
 
-ALTER TABLE ONLY portico.tool_usage
-    ADD CONSTRAINT tool_usage_pkey PRIMARY KEY (space_id, principal_id, server, tool);
+ALTER TABLE ONLY portico.agent_input
+    ADD CONSTRAINT agent_input_pkey PRIMARY KEY (space_id, run_id, number);
 
 ALTER TABLE ONLY portico.agent
     ADD CONSTRAINT agent_pkey PRIMARY KEY (space_id, agent_id);
 
 ALTER TABLE ONLY portico.agent_run
     ADD CONSTRAINT agent_run_pkey PRIMARY KEY (space_id, run_id);
-
-ALTER TABLE ONLY portico.agent_input
-    ADD CONSTRAINT agent_input_pkey PRIMARY KEY (space_id, run_id, number);
 
 ALTER TABLE ONLY portico.agent
     ADD CONSTRAINT agent_space_id_name_key UNIQUE (space_id, name);
@@ -3834,14 +3831,20 @@ ALTER TABLE ONLY portico.declassification
 ALTER TABLE ONLY portico.embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (space_id, model, content_key);
 
+ALTER TABLE ONLY portico.embedding_progress
+    ADD CONSTRAINT embedding_progress_pkey PRIMARY KEY (space_id, conversation_id);
+
 ALTER TABLE ONLY portico.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (space_id, topic, number, at);
 
 ALTER TABLE ONLY portico.event_other
     ADD CONSTRAINT event_other_pkey PRIMARY KEY (space_id, topic, number, at);
 
-ALTER TABLE ONLY portico.prediction_count
-    ADD CONSTRAINT prediction_count_pkey PRIMARY KEY (space_id, level, compartments, kind, key_hash);
+ALTER TABLE ONLY portico.idempotency_record
+    ADD CONSTRAINT idempotency_record_pkey PRIMARY KEY (space_id, principal_id, operation, key);
+
+ALTER TABLE ONLY portico.inferred_schema
+    ADD CONSTRAINT inferred_schema_pkey PRIMARY KEY (space_id, server_id, tool);
 
 ALTER TABLE ONLY portico.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (space_id, lease_id);
@@ -3882,6 +3885,9 @@ ALTER TABLE ONLY portico.past_plan
 ALTER TABLE ONLY portico.policy_rule
     ADD CONSTRAINT policy_rule_pkey PRIMARY KEY (space_id, name);
 
+ALTER TABLE ONLY portico.prediction_count
+    ADD CONSTRAINT prediction_count_pkey PRIMARY KEY (space_id, level, compartments, kind, key_hash);
+
 ALTER TABLE ONLY portico.presence
     ADD CONSTRAINT presence_pkey PRIMARY KEY (space_id, project_id, principal_id);
 
@@ -3896,9 +3902,6 @@ ALTER TABLE ONLY portico.project
 
 ALTER TABLE ONLY portico.read_message
     ADD CONSTRAINT read_message_pkey PRIMARY KEY (space_id, principal_id, conversation_id, seq);
-
-ALTER TABLE ONLY portico.idempotency_record
-    ADD CONSTRAINT idempotency_record_pkey PRIMARY KEY (space_id, principal_id, operation, key);
 
 ALTER TABLE ONLY portico.run
     ADD CONSTRAINT run_pkey PRIMARY KEY (space_id, run_id);
@@ -3963,14 +3966,13 @@ ALTER TABLE ONLY portico.tool
 ALTER TABLE ONLY portico.tool_result
     ADD CONSTRAINT tool_result_pkey PRIMARY KEY (space_id, result_id);
 
-ALTER TABLE ONLY portico.inferred_schema
-    ADD CONSTRAINT inferred_schema_pkey PRIMARY KEY (space_id, server_id, tool);
-
-ALTER TABLE ONLY portico.embedding_progress
-    ADD CONSTRAINT embedding_progress_pkey PRIMARY KEY (space_id, conversation_id);
+ALTER TABLE ONLY portico.tool_usage
+    ADD CONSTRAINT tool_usage_pkey PRIMARY KEY (space_id, principal_id, server, tool);
 
 ALTER TABLE ONLY portico.work_item
     ADD CONSTRAINT work_item_pkey PRIMARY KEY (space_id, work_item_id);
+
+CREATE INDEX agent_input_words ON portico.agent_input USING gin (((to_tsvector('simple'::regconfig, "left"(text, 100000)) || array_to_tsvector(ARRAY[('~'::text || (space_id)::text)]))));
 
 CREATE INDEX agent_run_by_age ON portico.agent_run USING btree (started_at);
 
@@ -3979,8 +3981,6 @@ CREATE INDEX agent_run_by_agent ON portico.agent_run USING btree (space_id, agen
 CREATE INDEX agent_run_by_starter ON portico.agent_run USING btree (space_id, started_by, started_at, run_id);
 
 CREATE INDEX agent_run_newest ON portico.agent_run USING btree (space_id, started_at, run_id);
-
-CREATE INDEX agent_input_words ON portico.agent_input USING gin (((to_tsvector('simple'::regconfig, "left"(text, 100000)) || array_to_tsvector(ARRAY[('~'::text || (space_id)::text)]))));
 
 CREATE INDEX agent_tool_use_words ON portico.agent_tool_use USING gin (((to_tsvector('simple'::regconfig, "left"(text, 100000)) || array_to_tsvector(ARRAY[('~'::text || (space_id)::text)]))));
 
@@ -4017,6 +4017,8 @@ CREATE INDEX debate_parts ON portico.debate USING btree (space_id, part_of) WHER
 CREATE INDEX debate_reservation_of_whole ON portico.debate_reservation USING btree (space_id, whole_id);
 
 CREATE INDEX declassification_of ON portico.declassification USING btree (space_id, source_id);
+
+CREATE INDEX idempotency_record_by_age ON portico.idempotency_record USING btree (created_at);
 
 CREATE INDEX lease_of_project ON portico.lease USING btree (space_id, project_id, expires_at);
 
@@ -4059,8 +4061,6 @@ CREATE INDEX past_plan_by_age ON portico.past_plan USING btree (space_id, princi
 CREATE UNIQUE INDEX project_name ON portico.project USING btree (space_id, name, level, compartments);
 
 CREATE INDEX read_message_by_message ON portico.read_message USING btree (space_id, conversation_id, seq);
-
-CREATE INDEX idempotency_record_by_age ON portico.idempotency_record USING btree (created_at);
 
 CREATE INDEX run_by_age ON portico.run USING btree (space_id, created_at, run_id);
 
@@ -4112,14 +4112,11 @@ ALTER INDEX portico.tool_call_by_age ATTACH PARTITION portico.tool_call_other_sp
 
 CREATE TRIGGER uncounted AFTER DELETE ON portico.server REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION portico.uncount_servers();
 
-ALTER TABLE ONLY portico.tool_usage
-    ADD CONSTRAINT tool_usage_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.agent_input
+    ADD CONSTRAINT agent_input_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.agent_run(space_id, run_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.agent_run
     ADD CONSTRAINT agent_run_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY portico.agent_input
-    ADD CONSTRAINT agent_input_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.agent_run(space_id, run_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.agent
     ADD CONSTRAINT agent_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
@@ -4208,14 +4205,20 @@ ALTER TABLE ONLY portico.debate_spending
 ALTER TABLE ONLY portico.declassification
     ADD CONSTRAINT declassification_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.embedding_progress
+    ADD CONSTRAINT embedding_progress_space_id_conversation_id_fkey FOREIGN KEY (space_id, conversation_id) REFERENCES portico.conversation(space_id, conversation_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.embedding
     ADD CONSTRAINT embedding_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
 ALTER TABLE portico.event
     ADD CONSTRAINT event_space_id_topic_fkey FOREIGN KEY (space_id, topic) REFERENCES portico.stream(space_id, topic) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.prediction_count
-    ADD CONSTRAINT prediction_count_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.idempotency_record
+    ADD CONSTRAINT idempotency_record_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.inferred_schema
+    ADD CONSTRAINT inferred_schema_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.lease
     ADD CONSTRAINT lease_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
@@ -4271,6 +4274,9 @@ ALTER TABLE ONLY portico.past_plan
 ALTER TABLE ONLY portico.policy_rule
     ADD CONSTRAINT policy_rule_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.prediction_count
+    ADD CONSTRAINT prediction_count_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.presence
     ADD CONSTRAINT presence_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
@@ -4285,9 +4291,6 @@ ALTER TABLE ONLY portico.project
 
 ALTER TABLE ONLY portico.read_message
     ADD CONSTRAINT read_message_space_id_principal_id_conversation_id_fkey FOREIGN KEY (space_id, principal_id, conversation_id) REFERENCES portico.participant(space_id, principal_id, conversation_id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY portico.idempotency_record
-    ADD CONSTRAINT idempotency_record_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.run_signal
     ADD CONSTRAINT run_signal_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.run(space_id, run_id) ON DELETE CASCADE;
@@ -4337,14 +4340,11 @@ ALTER TABLE ONLY portico.tool_flow
 ALTER TABLE ONLY portico.tool_result
     ADD CONSTRAINT tool_result_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.inferred_schema
-    ADD CONSTRAINT inferred_schema_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
-
 ALTER TABLE ONLY portico.tool
     ADD CONSTRAINT tool_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY portico.embedding_progress
-    ADD CONSTRAINT embedding_progress_space_id_conversation_id_fkey FOREIGN KEY (space_id, conversation_id) REFERENCES portico.conversation(space_id, conversation_id) ON DELETE CASCADE;
+ALTER TABLE ONLY portico.tool_usage
+    ADD CONSTRAINT tool_usage_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.work_item
     ADD CONSTRAINT work_item_space_id_claimed_by_fkey FOREIGN KEY (space_id, claimed_by) REFERENCES portico.principal(space_id, principal_id) ON DELETE SET NULL (claimed_by);
@@ -4352,13 +4352,11 @@ ALTER TABLE ONLY portico.work_item
 ALTER TABLE ONLY portico.work_item
     ADD CONSTRAINT work_item_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
 
-ALTER TABLE portico.tool_usage ENABLE ROW LEVEL SECURITY;
-
 ALTER TABLE portico.agent ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.agent_run ENABLE ROW LEVEL SECURITY;
-
 ALTER TABLE portico.agent_input ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_run ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.agent_tool_use ENABLE ROW LEVEL SECURITY;
 
@@ -4408,17 +4406,19 @@ ALTER TABLE portico.declassification ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.embedding ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE portico.embedding_progress ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY engine_door ON portico.agent_run TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.approval TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.event TO portico_engine USING (true) WITH CHECK (true);
 
-CREATE POLICY engine_door ON portico.prediction_count TO portico_engine USING (true) WITH CHECK (true);
+CREATE POLICY engine_door ON portico.idempotency_record TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.past_plan TO portico_engine USING (true) WITH CHECK (true);
 
-CREATE POLICY engine_door ON portico.idempotency_record TO portico_engine USING (true) WITH CHECK (true);
+CREATE POLICY engine_door ON portico.prediction_count TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.run TO portico_engine USING (true) WITH CHECK (true);
 
@@ -4436,11 +4436,13 @@ ALTER TABLE portico.event ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.event_other ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE portico.idempotency_record ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY in_sight ON portico.debate AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (((started_by = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND ((part_of IS NULL) OR portico.own_debate(part_of)) AND ((project_id IS NULL) OR (EXISTS ( SELECT
    FROM portico.project p
   WHERE ((p.space_id = debate.space_id) AND (p.project_id = debate.project_id) AND (p.level <= debate.level) AND (p.compartments <@ debate.compartments)))))));
 
-ALTER TABLE portico.prediction_count ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.inferred_schema ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.lease ENABLE ROW LEVEL SECURITY;
 
@@ -4500,13 +4502,11 @@ CREATE POLICY no_write_down_later ON portico.work_item AS RESTRICTIVE FOR UPDATE
 
 CREATE POLICY own_to_remove ON portico.debate AS RESTRICTIVE FOR DELETE TO portico_app USING (((started_by = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND portico.mark_covered(level, compartments)));
 
-CREATE POLICY owner_door ON portico.tool_usage TO portico_owner USING (true) WITH CHECK (true);
-
 CREATE POLICY owner_door ON portico.agent TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.agent_run TO portico_owner USING (true) WITH CHECK (true);
-
 CREATE POLICY owner_door ON portico.agent_input TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.agent_run TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.agent_tool_use TO portico_owner USING (true) WITH CHECK (true);
 
@@ -4556,11 +4556,15 @@ CREATE POLICY owner_door ON portico.declassification TO portico_owner USING (tru
 
 CREATE POLICY owner_door ON portico.embedding TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.embedding_progress TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.event TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.event_other TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.prediction_count TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.idempotency_record TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.inferred_schema TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.lease TO portico_owner USING (true) WITH CHECK (true);
 
@@ -4588,6 +4592,8 @@ CREATE POLICY owner_door ON portico.past_plan TO portico_owner USING (true) WITH
 
 CREATE POLICY owner_door ON portico.policy_rule TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.prediction_count TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.presence TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.principal TO portico_owner USING (true) WITH CHECK (true);
@@ -4595,8 +4601,6 @@ CREATE POLICY owner_door ON portico.principal TO portico_owner USING (true) WITH
 CREATE POLICY owner_door ON portico.project TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.read_message TO portico_owner USING (true) WITH CHECK (true);
-
-CREATE POLICY owner_door ON portico.idempotency_record TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.run TO portico_owner USING (true) WITH CHECK (true);
 
@@ -4632,9 +4636,7 @@ CREATE POLICY owner_door ON portico.tool_flow TO portico_owner USING (true) WITH
 
 CREATE POLICY owner_door ON portico.tool_result TO portico_owner USING (true) WITH CHECK (true);
 
-CREATE POLICY owner_door ON portico.inferred_schema TO portico_owner USING (true) WITH CHECK (true);
-
-CREATE POLICY owner_door ON portico.embedding_progress TO portico_owner USING (true) WITH CHECK (true);
+CREATE POLICY owner_door ON portico.tool_usage TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.work_item TO portico_owner USING (true) WITH CHECK (true);
 
@@ -4643,6 +4645,8 @@ ALTER TABLE portico.participant ENABLE ROW LEVEL SECURITY;
 ALTER TABLE portico.past_plan ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.policy_rule ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.prediction_count ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.presence ENABLE ROW LEVEL SECURITY;
 
@@ -4658,8 +4662,6 @@ CREATE POLICY public_to_remove ON portico.debate_persona AS RESTRICTIVE FOR DELE
 
 ALTER TABLE portico.read_message ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.idempotency_record ENABLE ROW LEVEL SECURITY;
-
 ALTER TABLE portico.run ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.run_signal ENABLE ROW LEVEL SECURITY;
@@ -4674,13 +4676,11 @@ ALTER TABLE portico.setting ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.space ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY space_wall ON portico.tool_usage USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
-
 CREATE POLICY space_wall ON portico.agent USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
-CREATE POLICY space_wall ON portico.agent_run USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
-
 CREATE POLICY space_wall ON portico.agent_input USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.agent_run USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.agent_tool_use USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
@@ -4782,11 +4782,19 @@ CREATE POLICY space_wall ON portico.declassification USING (((space_id = ( SELEC
 
 CREATE POLICY space_wall ON portico.embedding USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY space_wall ON portico.embedding_progress USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
+   FROM portico.conversation c
+  WHERE ((c.space_id = embedding_progress.space_id) AND (c.conversation_id = embedding_progress.conversation_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
+   FROM portico.conversation c
+  WHERE ((c.space_id = embedding_progress.space_id) AND (c.conversation_id = embedding_progress.conversation_id))))));
+
 CREATE POLICY space_wall ON portico.event USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.event_other USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
-CREATE POLICY space_wall ON portico.prediction_count USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+CREATE POLICY space_wall ON portico.idempotency_record USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+
+CREATE POLICY space_wall ON portico.inferred_schema USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.lease USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
@@ -4844,6 +4852,8 @@ CREATE POLICY space_wall ON portico.past_plan USING (((space_id = ( SELECT (NULL
 
 CREATE POLICY space_wall ON portico.policy_rule USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY space_wall ON portico.prediction_count USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
 CREATE POLICY space_wall ON portico.presence USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.principal USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
@@ -4853,8 +4863,6 @@ CREATE POLICY space_wall ON portico.project USING (((space_id = ( SELECT (NULLIF
 CREATE POLICY space_wall ON portico.read_message USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND (label = ANY (ARRAY( SELECT l.number
    FROM portico.bridge_label l))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND (label = ANY (ARRAY( SELECT l.number
    FROM portico.bridge_label l)))));
-
-CREATE POLICY space_wall ON portico.idempotency_record USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
 CREATE POLICY space_wall ON portico.run USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
@@ -4890,13 +4898,7 @@ CREATE POLICY space_wall ON portico.tool_flow USING ((space_id = ( SELECT (NULLI
 
 CREATE POLICY space_wall ON portico.tool_result USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
-CREATE POLICY space_wall ON portico.inferred_schema USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
-
-CREATE POLICY space_wall ON portico.embedding_progress USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
-   FROM portico.conversation c
-  WHERE ((c.space_id = embedding_progress.space_id) AND (c.conversation_id = embedding_progress.conversation_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
-   FROM portico.conversation c
-  WHERE ((c.space_id = embedding_progress.space_id) AND (c.conversation_id = embedding_progress.conversation_id))))));
+CREATE POLICY space_wall ON portico.tool_usage USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
 CREATE POLICY space_wall ON portico.work_item USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
@@ -4920,9 +4922,7 @@ ALTER TABLE portico.tool_flow ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_result ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE portico.inferred_schema ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE portico.embedding_progress ENABLE ROW LEVEL SECURITY;
+ALTER TABLE portico.tool_usage ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.work_item ENABLE ROW LEVEL SECURITY;
 
@@ -5144,16 +5144,6 @@ GRANT ALL ON FUNCTION portico.take_login_attempt(wanted bytea, at timestamp with
 
 REVOKE ALL ON FUNCTION portico.uncount_servers() FROM PUBLIC;
 
-GRANT SELECT,INSERT ON TABLE portico.tool_usage TO portico_app;
-
-GRANT UPDATE(found_for) ON TABLE portico.tool_usage TO portico_app;
-
-GRANT UPDATE(found_at) ON TABLE portico.tool_usage TO portico_app;
-
-GRANT UPDATE(calls) ON TABLE portico.tool_usage TO portico_app;
-
-GRANT UPDATE(called_at) ON TABLE portico.tool_usage TO portico_app;
-
 GRANT SELECT,INSERT,DELETE ON TABLE portico.agent TO portico_app;
 
 GRANT UPDATE(name) ON TABLE portico.agent TO portico_app;
@@ -5167,6 +5157,8 @@ GRANT UPDATE(version) ON TABLE portico.agent TO portico_app;
 GRANT UPDATE(spec) ON TABLE portico.agent TO portico_app;
 
 GRANT UPDATE(changed_at) ON TABLE portico.agent TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.agent_input TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.agent_run TO portico_app;
 GRANT DELETE ON TABLE portico.agent_run TO portico_engine;
@@ -5206,8 +5198,6 @@ GRANT UPDATE(answer) ON TABLE portico.agent_run TO portico_app;
 GRANT UPDATE(error_code) ON TABLE portico.agent_run TO portico_app;
 
 GRANT UPDATE(error) ON TABLE portico.agent_run TO portico_app;
-
-GRANT SELECT,INSERT ON TABLE portico.agent_input TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.agent_tool_use TO portico_app;
 
@@ -5379,6 +5369,8 @@ GRANT SELECT ON TABLE portico.declassification TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.embedding TO portico_app;
 
+GRANT SELECT(space_id) ON TABLE portico.embedding_progress TO portico_app;
+
 GRANT SELECT,INSERT ON TABLE portico.event TO portico_app;
 GRANT DELETE ON TABLE portico.event TO portico_engine;
 
@@ -5390,17 +5382,28 @@ GRANT SELECT(number) ON TABLE portico.event TO portico_engine;
 
 GRANT SELECT(at) ON TABLE portico.event TO portico_engine;
 
-GRANT SELECT,INSERT,DELETE ON TABLE portico.prediction_count TO portico_app;
-GRANT DELETE ON TABLE portico.prediction_count TO portico_engine;
+GRANT SELECT,INSERT ON TABLE portico.idempotency_record TO portico_app;
+GRANT DELETE ON TABLE portico.idempotency_record TO portico_engine;
 
-GRANT SELECT(space_id) ON TABLE portico.prediction_count TO portico_engine;
+GRANT SELECT(space_id) ON TABLE portico.idempotency_record TO portico_engine;
 
-GRANT UPDATE(tried) ON TABLE portico.prediction_count TO portico_app;
+GRANT SELECT(principal_id) ON TABLE portico.idempotency_record TO portico_engine;
 
-GRANT UPDATE(hit) ON TABLE portico.prediction_count TO portico_app;
+GRANT SELECT(operation) ON TABLE portico.idempotency_record TO portico_engine;
 
-GRANT UPDATE(last_seen_at) ON TABLE portico.prediction_count TO portico_app;
-GRANT SELECT(last_seen_at) ON TABLE portico.prediction_count TO portico_engine;
+GRANT SELECT(key) ON TABLE portico.idempotency_record TO portico_engine;
+
+GRANT UPDATE(body) ON TABLE portico.idempotency_record TO portico_app;
+
+GRANT SELECT(created_at) ON TABLE portico.idempotency_record TO portico_engine;
+
+GRANT SELECT,INSERT ON TABLE portico.inferred_schema TO portico_app;
+
+GRANT UPDATE(pin) ON TABLE portico.inferred_schema TO portico_app;
+
+GRANT UPDATE(seen) ON TABLE portico.inferred_schema TO portico_app;
+
+GRANT UPDATE(shape) ON TABLE portico.inferred_schema TO portico_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE portico.lease TO portico_app;
 
@@ -5512,6 +5515,18 @@ GRANT SELECT(last_at) ON TABLE portico.past_plan TO portico_engine;
 
 GRANT SELECT,INSERT,DELETE ON TABLE portico.policy_rule TO portico_app;
 
+GRANT SELECT,INSERT,DELETE ON TABLE portico.prediction_count TO portico_app;
+GRANT DELETE ON TABLE portico.prediction_count TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.prediction_count TO portico_engine;
+
+GRANT UPDATE(tried) ON TABLE portico.prediction_count TO portico_app;
+
+GRANT UPDATE(hit) ON TABLE portico.prediction_count TO portico_app;
+
+GRANT UPDATE(last_seen_at) ON TABLE portico.prediction_count TO portico_app;
+GRANT SELECT(last_seen_at) ON TABLE portico.prediction_count TO portico_engine;
+
 GRANT SELECT,INSERT,DELETE ON TABLE portico.presence TO portico_app;
 
 GRANT UPDATE(doing) ON TABLE portico.presence TO portico_app;
@@ -5553,21 +5568,6 @@ GRANT SELECT(made_at),INSERT(made_at) ON TABLE portico.project TO portico_app;
 GRANT SELECT(archived_at),INSERT(archived_at),UPDATE(archived_at) ON TABLE portico.project TO portico_app;
 
 GRANT SELECT(space_id) ON TABLE portico.read_message TO portico_app;
-
-GRANT SELECT,INSERT ON TABLE portico.idempotency_record TO portico_app;
-GRANT DELETE ON TABLE portico.idempotency_record TO portico_engine;
-
-GRANT SELECT(space_id) ON TABLE portico.idempotency_record TO portico_engine;
-
-GRANT SELECT(principal_id) ON TABLE portico.idempotency_record TO portico_engine;
-
-GRANT SELECT(operation) ON TABLE portico.idempotency_record TO portico_engine;
-
-GRANT SELECT(key) ON TABLE portico.idempotency_record TO portico_engine;
-
-GRANT UPDATE(body) ON TABLE portico.idempotency_record TO portico_app;
-
-GRANT SELECT(created_at) ON TABLE portico.idempotency_record TO portico_engine;
 
 GRANT SELECT,INSERT ON TABLE portico.run TO portico_app;
 GRANT DELETE ON TABLE portico.run TO portico_engine;
@@ -5820,15 +5820,15 @@ GRANT SELECT(result_id) ON TABLE portico.tool_result TO portico_engine;
 
 GRANT SELECT(expires_at) ON TABLE portico.tool_result TO portico_engine;
 
-GRANT SELECT,INSERT ON TABLE portico.inferred_schema TO portico_app;
+GRANT SELECT,INSERT ON TABLE portico.tool_usage TO portico_app;
 
-GRANT UPDATE(pin) ON TABLE portico.inferred_schema TO portico_app;
+GRANT UPDATE(found_for) ON TABLE portico.tool_usage TO portico_app;
 
-GRANT UPDATE(seen) ON TABLE portico.inferred_schema TO portico_app;
+GRANT UPDATE(found_at) ON TABLE portico.tool_usage TO portico_app;
 
-GRANT UPDATE(shape) ON TABLE portico.inferred_schema TO portico_app;
+GRANT UPDATE(calls) ON TABLE portico.tool_usage TO portico_app;
 
-GRANT SELECT(space_id) ON TABLE portico.embedding_progress TO portico_app;
+GRANT UPDATE(called_at) ON TABLE portico.tool_usage TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.work_item TO portico_app;
 

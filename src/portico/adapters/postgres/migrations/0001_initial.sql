@@ -1855,7 +1855,7 @@ COMMENT ON COLUMN portico.lease.token IS 'NULL of somebody who waits for it';
 
 CREATE TABLE portico.work_item (
     space_id        uuid        NOT NULL,
-    work_item_id         uuid        NOT NULL,
+    work_item_id    uuid        NOT NULL,
     project_id      uuid        NOT NULL,
     title           text        NOT NULL CHECK (length(title) BETWEEN 1 AND 200),
     body            text        NOT NULL DEFAULT '',
@@ -1968,7 +1968,8 @@ GRANT SELECT (space_id, conversation_id, seq, message_id, level, compartments, c
               untrusted, copy_of, sent_at, edited_at, deleted_at) ON portico.message TO portico_app;
 GRANT SELECT (space_id, number, level, compartments) ON portico.bridge_label TO portico_app;
 GRANT SELECT ON portico.message_version, portico.message_ack, portico.declassification TO portico_app;
-GRANT SELECT (space_id) ON portico.message_vector, portico.embedding_progress, portico.read_message, portico.mention TO portico_app;
+GRANT SELECT (space_id) ON portico.message_vector, portico.embedding_progress, portico.read_message,
+    portico.mention TO portico_app;
 GRANT SELECT (space_id, conversation_id, principal_id, joined_at, muted), UPDATE (muted), DELETE
     ON portico.participant TO portico_app;
 GRANT SELECT, INSERT ON portico.memory, portico.attachment TO portico_app;
