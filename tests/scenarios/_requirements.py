@@ -48,6 +48,8 @@ postgres:schema:sum-of-migrations [design.md §3] The committed schema equals th
     migrations.
 postgres:schema:upgrades [design.md §3] The database of every earlier version can be brought to this
     one.
+postgres:schema:development [issue 28, Build 3] A database of a development version is refused, with
+    a sentence that says so and what to do.
 postgres:schema:under-traffic [issue 13, Must show] While a database of any earlier version is
     migrated, its version goes on writing, and nothing that was acknowledged is lost.
 postgres:schema:short-locks [issue 13, Must show] A migration that waits for a table lets others

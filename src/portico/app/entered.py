@@ -11,9 +11,10 @@ from portico.kernel.principal import Principal
 
 @asynccontextmanager
 async def entered(ground: Ground) -> AsyncIterator[tuple[Transactions, Principal]]:
-    """Raises `PorticoError` where there is no database or the key opens nothing, `OSError` where
-    there is no key."""
+    """Raises `PorticoError` where there is no database of this version or the key opens nothing,
+    `OSError` where there is no key."""
     key = ground.loaded.paths.key_file.read_text().strip()
+    await ground.store.status()
     async with open_pool(ground.store.addresses.app, 2) as pool:
         transactions = Transactions(pool)
         yield transactions, (await use_cases(ground, transactions).authenticate(key)).principal

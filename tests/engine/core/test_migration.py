@@ -8,11 +8,11 @@ from portico.engine.core.errors import SchemaAhead, SchemaEdited
 from portico.engine.core.store import Applied, Migration, pending
 
 ONE, TWO, THREE = (Migration(number, f"step {number}", f"SELECT {number}") for number in (1, 2, 3))
+AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def applied(migration: Migration, checksum: str | None = None) -> Applied:
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    return Applied(migration.number, migration.name, checksum or migration.checksum, at)
+    return Applied(migration.number, migration.name, checksum or migration.checksum, AT)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,18 @@ def test_a_database_from_a_later_version_is_refused() -> None:
     assert (caught.value.applied, caught.value.known) == (3, 2)
     with pytest.raises(SchemaAhead, match="knows 0"):
         pending([], [applied(ONE)])
+
+
+@pytest.mark.requirement("engine:migrations:checksum")
+def test_a_database_of_a_development_version_is_refused_with_a_way_out() -> None:
+    """Its migrations have other names, and there are more of them."""
+    old = [Applied(number, f"old {number}", "x", AT) for number in (1, 2, 3)]
+
+    with pytest.raises(SchemaEdited, match="made by a development version of Portico") as caught:
+        pending([ONE, TWO], old)
+
+    assert caught.value.name == "old 1"
+    assert "PORTICO_HOME" in str(caught.value.fix)
 
 
 def test_a_checksum_changes_with_a_single_space() -> None:

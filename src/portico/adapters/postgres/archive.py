@@ -14,6 +14,13 @@ from portico.adapters.postgres.addresses import without_password
 from portico.adapters.postgres.binaries import Binaries
 from portico.engine.core.errors import BackupFailed
 
+_NOT_OF_DEVELOPMENT: Final = """
+    DO $$ BEGIN
+        IF EXISTS (SELECT FROM portico.schema_migration WHERE number = 1 AND name <> 'initial') THEN
+            RAISE 'The backup was made by a development version of Portico, and is not migrated.';
+        END IF;
+    END $$
+"""
 _TAKEN_UP_ANEW: Final = """
     SET LOCAL row_security = on;
     DO $$ BEGIN
@@ -66,6 +73,7 @@ class PostgresArchive:
                 "--set=ON_ERROR_STOP=1",
                 "--command=DROP SCHEMA IF EXISTS portico CASCADE",
                 f"--file={script}",
+                f"--command={_NOT_OF_DEVELOPMENT}",
                 f"--command={_TAKEN_UP_ANEW}",
             )
 

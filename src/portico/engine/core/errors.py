@@ -108,8 +108,9 @@ class SchemaEdited(PorticoError):
     title = "An applied migration has changed"
     fix = "Install the Portico version that applied it, or restore a backup."
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"The migration {name!r} differs from the one the database was given.")
+    def __init__(self, name: str, message: str | None = None, *, fix: str | None = None) -> None:
+        differs = f"The migration {name!r} differs from the one the database was given."
+        super().__init__(message or differs, fix=fix)
         self.name = name
 
 

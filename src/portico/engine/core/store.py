@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from portico.engine.core.errors import SchemaAhead, SchemaEdited
 
@@ -67,6 +68,16 @@ class Removed:
     bytes: int
 
 
+_OF_DEVELOPMENT: Final = (
+    "The database was made by a development version of Portico, and is not migrated."
+)
+_NEW_ONE: Final = (
+    "Leave it where it is and start in another folder: export PORTICO_HOME=~/portico-new, then "
+    "portico init. On a PostgreSQL of your own, rename the database, then: portico db provision "
+    "--rotate"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
     number: int
@@ -87,11 +98,16 @@ class Applied:
 
 
 def pending(known: Sequence[Migration], applied: Sequence[Applied]) -> Sequence[Migration]:
-    """What is left to do, in order. Raises `SchemaEdited`, `SchemaAhead`."""
+    """What is left to do, in order. Raises `SchemaEdited`, `SchemaAhead`.
+
+    Development versions had other migrations under the same numbers.
+    """
     by_number = {migration.number: migration for migration in known}
     for step in applied:
         if step.number not in by_number:
             raise SchemaAhead(step.number, max(by_number, default=0))
+        if by_number[step.number].name != step.name:
+            raise SchemaEdited(step.name, _OF_DEVELOPMENT, fix=_NEW_ONE)
         if by_number[step.number].checksum != step.checksum:
             raise SchemaEdited(step.name)
     done = {step.number for step in applied}
