@@ -29,7 +29,7 @@ SKIPPED = {".venv", ".git", "__pycache__", "node_modules", "site", "dist", "redr
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SAFE_CALLS = {"compile", "timedelta", "frozenset", "getLogger", "get_logger", "TypeVar", "Decimal",
-              "NewType", "tuple", "len", "escape"}
+              "NewType", "tuple", "len", "escape", "ConfigDict"}
 BUILTINS = set(dir(builtins))
 
 
@@ -225,6 +225,21 @@ def bound(scope: ast.AST) -> set[str]:
     return names - free
 
 
+def hiding(file: Python, node: ast.AST, name: str) -> ast.AST | None:
+    """The scope around `node`, inside of the module, that binds `name` for itself."""
+    direct = True
+    while (node := file.parents.get(node)) is not None:
+        if isinstance(node, (*FUNCTIONS, ast.Lambda, *COMPREHENSIONS)):
+            if name in bound(node):
+                return node
+            direct = direct and isinstance(node, COMPREHENSIONS)
+        elif isinstance(node, ast.ClassDef):
+            if direct and name in bound(node):
+                return node
+            direct = False
+    return None
+
+
 class Uses:
     """Where the given names are used in the meaning that they have in `scope`: (start, end, node,
     name). A name that a function or class in between binds for itself is not meant."""
@@ -385,6 +400,8 @@ class Source:
     final: dict[str, str] = field(default_factory=dict)
     """What each of its names is called in the target."""
     dropped: set[str] = field(default_factory=set)
+    locals: list[tuple[int, int, str]] = field(default_factory=list)
+    """Local variables that would hide what another part defines."""
 
     @property
     def module(self) -> str:
@@ -402,6 +419,10 @@ def defined(node: ast.stmt) -> list[str]:
             return [name]
         case _:
             return []
+
+
+def _folder(module: str) -> str:
+    return module.rpartition(".")[0]
 
 
 def spoken(text: str) -> set[str]:
@@ -454,7 +475,8 @@ class Plan:
         self.refusals = Refusals(self.project)
         for row in rows:
             reasons = [f"{each.rpartition('.')[2]}: {why}" for each in row.sources
-                       for why in self.refusals.of(each)]
+                       for why in self.refusals.of(each)
+                       if "(__file__)" not in why or _folder(each) != _folder(row.target)]
             if reasons:
                 self.refused[row.target] = reasons
             else:
@@ -665,8 +687,9 @@ class Plan:
                     if name is None:
                         source.final[local] = local  # seen to where the text is cut
                         continue
-                    if key[1] != local and key[1] in source.file.locals:
-                        self._refuse_late(target, f"{source.module}: a local name hides {key[1]}")
+                    if key[1] != local:
+                        for _, _, node, _ in Uses(source.file, {local}).found:
+                            self._show(source, node, key[1])
                     source.final[local] = key[1]
                     continue
                 wish = local if aliased else key[1] or key[0].rpartition(".")[2]
@@ -697,6 +720,23 @@ class Plan:
         return any(isinstance(node, ast.ImportFrom) and
                    any((each.asname or each.name) == local for each in node.names)
                    for node in source.file.imports())
+
+    def _show(self, source: Source, node: ast.AST, name: str) -> None:
+        """A local that would hide `name`, which `node` now is, gets another name."""
+        scope = hiding(source.file, node, name)
+        if scope is None:
+            return
+        new = f"local_{name}"
+        plain = isinstance(scope, FUNCTIONS) and name not in {
+            each.arg for each in ast.walk(scope.args) if isinstance(each, ast.arg)
+        } and not any(isinstance(each, ast.ExceptHandler | ast.MatchAs | ast.MatchStar)
+                      and each.name == name for each in ast.walk(scope))
+        if not plain or new in source.file.identifiers:
+            self._refuse_late(source.row.target,
+                              f"{source.module}:{node.lineno}: a local name hides {name}")
+        self.notes["local variable renamed"].append(
+            f"{source.row.target}: {name} in {scope.name} of {source.module} is {new}")
+        source.locals += [(a, b, new) for a, b, _, _ in Uses(source.file, {name}, scope).found]
 
     def _refuse_late(self, target: str, why: str) -> None:
         raise SystemExit(f"{target}: {why}. Leave out this row, or mend it by hand first.")
@@ -730,7 +770,7 @@ class Refusals:
             match node:
                 case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                     continue
-                case ast.AnnAssign(target=ast.Name()):
+                case ast.AnnAssign(target=ast.Name()) | ast.Assert():
                     continue
                 case ast.Assign(targets=targets) if all(
                     isinstance(each, ast.Name | ast.Tuple) for each in targets
@@ -927,8 +967,8 @@ class Writer:
             above = file.parents.get(node)
             if isinstance(above, ast.Attribute) and above.value is node:
                 attr = source.final.get(above.attr, above.attr)
-                if here and attr in file.locals:
-                    raise SystemExit(f"{file.module}: a local name hides {attr} of {module}")
+                if here:
+                    self.plan._show(inside, node, attr)
                 if here and above.attr in source.taken:
                     raise SystemExit(f"{file.module}: {local}.{attr} is an import of {module}")
                 for first, stop in file.places(above, f"{local}.{above.attr}"):
@@ -1143,6 +1183,7 @@ class Writer:
                 continue
             spans.append(file.span(node))
             edits += self._import(file, node, source)
+        edits += source.locals
         edits += self._named(file, spans)
         text = file.spliced(edits).decode().strip("\n")
         for old, new in renames.items():
