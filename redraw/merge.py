@@ -30,6 +30,8 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SAFE_CALLS = {"compile", "timedelta", "frozenset", "getLogger", "get_logger", "TypeVar", "Decimal",
               "NewType", "tuple", "len", "escape", "ConfigDict"}
+REGISTRATIONS = {"command", "register_url_convertor"}
+"""What may be called at import: it fills a table of the module's own, or of the framework."""
 BUILTINS = set(dir(builtins))
 
 
@@ -44,18 +46,24 @@ class Row:
     target: str
     sources: list[str]
     doc: str | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    """`module:name` of a source, or of something imported, and what it is called in the target."""
 
 
 def read_table(path: Path) -> list[Row]:
     """`[[domain]]` has `name`, `from`, `to` (packages) and `modules`: target = sources, or
-    target = { doc = "…", from = sources }; both are relative to the packages."""
+    target = { doc = "…", from = sources, names = { "source:name" = "new" } }; target and sources
+    are relative to the packages, so are those of names, if they are sources."""
     rows = []
     for domain in tomllib.loads(path.read_text("utf-8"))["domain"]:
         for target, value in domain["modules"].items():
             sources = value if isinstance(value, list) else value["from"]
             doc = None if isinstance(value, list) else value.get("doc")
+            names = {} if isinstance(value, list) else value.get("names", {})
+            whole = {f"{domain['from']}.{old}" if old.partition(":")[0] in sources else old: new
+                     for old, new in names.items()}
             rows.append(Row(domain["name"], f"{domain['to']}.{target}",
-                            [f"{domain['from']}.{each}" for each in sources], doc))
+                            [f"{domain['from']}.{each}" for each in sources], doc, whole))
     made = Counter(each for row in rows for each in row.sources)
     twice = [each for each, times in made.items() if times > 1]
     if twice or len({row.target for row in rows}) < len(rows):
@@ -184,6 +192,18 @@ class Python:
 def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and ast.unparse(node.test) in {
         "TYPE_CHECKING", "typing.TYPE_CHECKING"}
+
+
+def hidden(file: "Python", node: ast.AST, name: str) -> bool:
+    """Whether a function or class around `node` binds the name for itself."""
+    within_function = False
+    while (node := file.parents.get(node)) is not None:
+        is_function = isinstance(node, (*FUNCTIONS, ast.Lambda, *COMPREHENSIONS))
+        if is_function or (isinstance(node, ast.ClassDef) and not within_function):
+            if name in bound(node):
+                return True
+        within_function = within_function or is_function
+    return False
 
 
 def bound(scope: ast.AST) -> set[str]:
@@ -574,9 +594,17 @@ class Plan:
 
     def _own_names(self, target: str, members: list[Source]) -> None:
         claims: dict[str, list[Source]] = defaultdict(list)
+        used = {name for each in members for name in each.file.identifiers}
         for each in members:
             for name in each.own:
-                claims[name].append(each)
+                new = each.row.names.get(f"{each.module}:{name}")
+                if new is None:
+                    claims[name].append(each)
+                elif new in used:
+                    raise SystemExit(f"{target}: {new} is taken")
+                else:
+                    each.final[name] = new
+                    used.add(new)
         same = {name: {id(each) for each in some[1:] if self._alike(some[0], each, name)}
                 for name, some in claims.items() if len(some) > 1}
         changed = True
@@ -588,7 +616,6 @@ class Plan:
                     if id(each) in alike and not self._same_uses(first, each, name, same):
                         alike.discard(id(each))
                         changed = True
-        used = {name for each in members for name in each.file.identifiers}
         for name, some in claims.items():
             alike = same.get(name, set())
             different = [each for each in some if id(each) not in alike]
@@ -701,7 +728,9 @@ class Plan:
                     continue
                 if wish in taken or (wish != local and wish in used):
                     part = key[0].rpartition(".")[2]
-                    if wish.isupper():
+                    if given := source.row.names.get(f"{key[0]}:{key[1]}"):
+                        new = given
+                    elif wish.isupper():
                         new = f"{part.upper()}_{wish}"
                     elif wish[:1].isupper():
                         new = part.title().replace("_", "") + wish
@@ -778,6 +807,15 @@ class Refusals:
                     if "__getattr__" in defined(node):
                         yield "it has a __getattr__"
                 case ast.Expr(value=ast.Constant(value=str())):
+                    continue
+                case ast.Expr(value=ast.Call(func=function)) if (
+                    ast.unparse(function).rpartition(".")[2] in REGISTRATIONS
+                ):
+                    continue
+                case ast.For() if all(
+                    ast.unparse(each.func).rpartition(".")[2] in {*REGISTRATIONS, "enumerate"}
+                    for each in ast.walk(node) if isinstance(each, ast.Call)
+                ):
                     continue
                 case ast.ImportFrom(names=[ast.alias(name="*")]):
                     yield "it has a star import"
@@ -1024,9 +1062,14 @@ class Writer:
                     if rest:
                         final = self.plan.sources[module].final
                         rest[0] = final.get(rest[0], rest[0])
-                    new = ".".join([self.moved[module], *rest])
-                    if new != found[0]:
-                        yield found.start(), found.end(), new
+                    new, end = ".".join([self.moved[module], *rest]), found.end()
+                    inside = re.compile(r":([A-Za-z_]\w*)").match(text, end)
+                    if inside and not rest:  # as in `package.module:name`
+                        final = self.plan.sources[module].final
+                        new += f":{final.get(inside[1], inside[1])}"
+                        end = inside.end()
+                    if new != text[found.start():end]:
+                        yield found.start(), end, new
                     break
         for found in self._paths.finditer(text):
             name = found[2].removesuffix("/__init__")
