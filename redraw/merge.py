@@ -720,6 +720,10 @@ class Plan:
                     source.final[local] = key[1]
                     continue
                 wish = local if aliased else key[1] or key[0].rpartition(".")[2]
+                if name is None and not aliased and self._is_taken_by_all(members, wish, key):
+                    bound_to[key] = source.final[local] = wish
+                    taken.add(wish)
+                    continue
                 if name is None and wish != local and wish in used | taken:
                     wish = local
                 now = bound_to.get(key)
@@ -744,6 +748,13 @@ class Plan:
                 taken.add(wish)
                 used.add(wish)
         self.imports[target] = bound_to
+
+    def _is_taken_by_all(self, members: list[Source], wish: str, key: tuple[str, None]) -> bool:
+        """Whether the name means that very module wherever a part of the target says it."""
+        saying = [each for each in members if wish in each.file.identifiers]
+        return bool(saying) and all(
+            wish in each.taken and self.resolve(*each.taken[wish][:2]) == key
+            and wish not in each.file.locals for each in saying)
 
     def _from_package(self, source: Source, local: str) -> bool:
         return any(isinstance(node, ast.ImportFrom) and
@@ -1300,7 +1311,7 @@ class Writer:
         self.plan.notes["old docstring kept as a comment"].append(doc.split("\n")[0])
         lines = []
         for each in paragraphs:
-            plain = not re.search(r"(?m)^(?:\s|[-*|>0-9])", each)
+            plain = not re.search(r"(?m)^(?:\s|[-*|>0-9├└])", each)
             lines += [*(textwrap.wrap(each, 98) if plain else each.split("\n")), ""]
         return "\n".join(("# " + line).rstrip() for line in lines[:-1])
 
