@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.interfaces.cli import paths
+from portico.interfaces import cli as package
 from portico.interfaces.cli.errors import BadUsage
 from portico.interfaces.cli.paths import path_to
 from tests.interfaces.cli.command_line import CommandLine
@@ -50,7 +50,7 @@ def test_no_command_asks_for_something_else_than_was_named(cli: CommandLine, com
 
 
 def test_no_path_to_the_server_is_put_together_elsewhere() -> None:
-    for file in sorted(Path(paths.__file__).parent.glob("*.py")):
+    for file in sorted(Path(package.__file__).parent.glob("*.py")):
         calls = [it for it in ast.walk(ast.parse(file.read_text())) if isinstance(it, ast.Call)]
         asked = [call.args[0] for call in calls if call.args and _asks(call.func)]
 

@@ -81,7 +81,7 @@ class Wish:
     def _cap(self) -> dict[str, Any]:
         cap: dict[str, Any] = {}
         if self.budget is not None:
-            cap["tokens"] = tokens("--budget", self.budget)
+            cap["tokens"] = number_of_tokens("--budget", self.budget)
         if self.budget_usd is not None:
             cap["money"] = dollars("--budget-usd", self.budget_usd)
         return cap
@@ -115,7 +115,7 @@ def check_question(question: str) -> None:
         raise BadUsage(f"There is no command {question!r}. Did you mean {near}?", fix=fix)
 
 
-def tokens(option: str, text: str) -> int:
+def number_of_tokens(option: str, text: str) -> int:
     """`20000`, `20,000`, `20k`, `1M`. Raises `BadUsage`."""
     if found := _TOKENS.fullmatch(text.strip()):
         return int(found[1].replace(",", "")) * _TIMES[found[2]]

@@ -33,20 +33,20 @@ from portico.interfaces.http.body_limit import BodyLimit
 from portico.kernel.errors import PorticoError
 
 _SCREENS: Final = (
-    inbox,
-    runs,
-    run,
-    chat,
-    bridge,
-    debates,
-    tools,
-    graph,
-    servers,
-    agents,
-    figures,
-    audit,
-    settings,
-    welcome,
+    *inbox.routes,
+    *runs.routes,
+    *run.routes,
+    *chat.routes,
+    *bridge.routes,
+    *debates.routes,
+    *tools.routes,
+    *graph.routes,
+    *servers.routes,
+    *agents.routes,
+    *figures.routes,
+    *audit.routes,
+    *settings.routes,
+    *welcome.routes,
 )
 
 
@@ -57,12 +57,8 @@ async def _home(request: Request) -> Response:
 
 
 def every_route() -> list[Route]:
-    routes = [Route("/", _home, methods=["GET"])]
-    for shell in (login, live, palette, static_files):
-        routes += shell.routes
-    for screen in _SCREENS:
-        routes += screen.routes
-    return routes
+    frame = (*login.routes, *live.routes, *palette.routes, *static_files.routes)
+    return [Route("/", _home, methods=["GET"]), *frame, *_SCREENS]
 
 
 def build(house: House) -> ASGIApp:
