@@ -29,7 +29,7 @@ from portico.app.outside import Outside
 from portico.app.secrets import SecretDoors
 from portico.app.use_cases import use_cases
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
+from portico.interfaces.http.use_cases import AgentRunUseCases
 from portico.kernel.principal import Principal
 
 _PATIENCE: Final = timedelta(minutes=10)

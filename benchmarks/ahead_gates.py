@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.ahead_foretold import Foretold
 from benchmarks.ahead_truth import LetIn
-from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.adapters.json_schema import JsonSchemaCheck
 from portico.guard.core.access_request import Act, Aim, Allowed, TaskContext
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.principal import Principal, PrincipalKind

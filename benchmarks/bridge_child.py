@@ -21,15 +21,13 @@ from benchmarks.bridge_reading import Readers
 from benchmarks.bridge_sending import WRITERS, Senders
 from benchmarks.bridge_vocabulary import vocabulary
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.bridge_attachments import PostgresAttachments
-from portico.adapters.postgres.bridge_conversations import PostgresConversations
-from portico.adapters.postgres.bridge_messages import PostgresMessages
-from portico.adapters.postgres.bridge_read_state import PostgresReadState
+from portico.adapters.postgres.bridge.conversations import PostgresConversations
+from portico.adapters.postgres.bridge.memory import PostgresAttachments
+from portico.adapters.postgres.bridge.messages import PostgresMessages, PostgresReadState
 from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-from portico.adapters.postgres.people import PostgresPeople
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
-from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
+from portico.adapters.postgres.guard.principals import PostgresPeople
+from portico.adapters.postgres.transaction import BusAfterCommit, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.ground import Ground
 from portico.bridge.conversations import OpenConversation

@@ -14,10 +14,13 @@ from psycopg import sql
 
 from benchmarks.bridge_cast import LABELS
 from benchmarks.bridge_corpus import Corpus, Line
-from portico.adapters.cross_domain.message_meaning import MessageMeaning
+from portico.adapters.cross_domain.embeddings import MessageMeaning
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.postgres.bridge_graphs import MessageGraphs
-from portico.adapters.postgres.bridge_search import PostgresMessageSearch, vector_text
+from portico.adapters.postgres.bridge.search import (
+    MessageGraphs,
+    PostgresMessageSearch,
+    vector_text,
+)
 from portico.adapters.postgres.transaction import Transactions
 from portico.kernel.principal import Principal
 

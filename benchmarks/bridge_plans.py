@@ -14,8 +14,7 @@ from benchmarks.bridge_cast import LABELS
 from benchmarks.bridge_corpus import Corpus
 from benchmarks.bridge_explained import Cost, Explaining
 from benchmarks.bridge_loading import without_indexes
-from portico.adapters.postgres.bridge_messages import PostgresMessages
-from portico.adapters.postgres.bridge_read_state import PostgresReadState
+from portico.adapters.postgres.bridge.messages import PostgresMessages, PostgresReadState
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.messages import MessageId, NewMessage

@@ -11,10 +11,9 @@ from typing import Any, Final, LiteralString, TypeVar
 from benchmarks.bridge_cast import Cast
 from benchmarks.bridge_corpus import Corpus
 from benchmarks.bridge_explained import Explaining
-from portico.adapters.postgres.bridge_messages import PostgresMessages
-from portico.adapters.postgres.bridge_read_state import PostgresReadState
-from portico.adapters.postgres.bridge_rows import placed_from
-from portico.adapters.postgres.bridge_search import PostgresMessageSearch
+from portico.adapters.postgres.bridge.messages import PostgresMessages, PostgresReadState
+from portico.adapters.postgres.bridge.search import PostgresMessageSearch
+from portico.adapters.postgres.bridge.visibility import placed_from
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.conversations import ConversationId
 from portico.bridge.read_state import ShowInbox

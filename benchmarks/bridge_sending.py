@@ -15,8 +15,8 @@ import httpx2
 
 from benchmarks.bridge_cast import LABELS, Cast, Talk
 from benchmarks.bridge_corpus import Corpus
-from portico.adapters.postgres.bridge_messages import PostgresMessages
-from portico.adapters.postgres.bridge_rows import digest_of
+from portico.adapters.postgres.bridge.messages import PostgresMessages
+from portico.adapters.postgres.bridge.visibility import digest_of
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.bridge.core.conversations import ConversationId

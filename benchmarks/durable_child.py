@@ -17,14 +17,12 @@ from psycopg.types.json import Json
 
 from portico.adapters.dbos.line import DbosLine
 from portico.adapters.dbos.system import configuration
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.audit import PostgresAudit
 from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.installation import first_admin
-from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.checks import first_admin
+from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.guard.audit import PostgresAudit
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.engine_room import EngineWishes, event_log, working

@@ -16,9 +16,8 @@ from benchmarks.edge_run import EdgeRun, baseline_figures
 from benchmarks.edge_sets import PlanSet, missing_files, read_plans
 from benchmarks.kept_vectors import KeptVectors
 from benchmarks.search_models import PLAIN, Tables
-from portico.adapters.embeddings.encoder_folder import EncoderFolder
-from portico.adapters.embeddings.errors import EncoderNotFound
-from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
+from portico.adapters.embeddings.encoders import EncoderFolder, EncoderNotFound
+from portico.adapters.embeddings.sentence_encoders import OnnxEncoder
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.bench.report import Report, skipped
 from portico.gateway.core.errors import EmbedderUnavailable

@@ -14,9 +14,8 @@ from typing import Any, Final, cast
 
 from benchmarks.graph_baseline import plain_path, plain_ranks
 from benchmarks.graph_world import GraphWorld, written
-from portico.adapters.graph.rust_math import RustGraphMath
-from portico.adapters.postgres.learnt import PostgresSeenFlows
-from portico.adapters.postgres.tool_edges import PostgresEdgeBook
+from portico.adapters.graph import RustGraphMath
+from portico.adapters.postgres.learning.counts import PostgresEdgeBook, PostgresSeenFlows
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
 from portico.app.ground import Ground

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.adapters.postgres.learnt import PostgresSeenFlows
-from portico.adapters.postgres.servers import PostgresServers
-from portico.adapters.postgres.tool_edges import PostgresEdgeBook
+from portico.adapters.postgres.gateway.servers import PostgresServers
+from portico.adapters.postgres.learning.counts import PostgresEdgeBook, PostgresSeenFlows
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.gateway.catalog_snapshot import LiveTool, Shelf

@@ -19,9 +19,9 @@ from benchmarks.search_report import (
 )
 from benchmarks.search_run import Fold, Sets
 from benchmarks.search_sets import prepare
-from portico.adapters.embeddings.encoder_folder import EncoderFolder
+from portico.adapters.embeddings.encoders import EncoderFolder
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.stemming.snowball import stem
+from portico.adapters.stemming import stem
 from portico.bench.report import Report, skipped
 from portico.bench.search import LIBRARIES, SETS, TOOLS, Models, corpus, speed_figures, version_of
 from portico.bench.tool_sets import FIVE, ULTRA, missing_files, read_sets

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from benchmarks.search_sets import Searched
 from benchmarks.token_weights import Bags, Lesson
 from portico.adapters.egress.client import guarded_client
-from portico.adapters.embeddings.encoder_folder import EncoderFolder
-from portico.adapters.embeddings.errors import EncoderNotFound
-from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
+from portico.adapters.embeddings.encoders import EncoderFolder, EncoderNotFound
 from portico.adapters.embeddings.pull import ADAPTER, Order, PullEncoder
+from portico.adapters.embeddings.sentence_encoders import OnnxEncoder
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.bench.tool_sets import FIVE, META, MULTI, ULTRA, evenly
 from portico.gateway.core.errors import EmbedderUnavailable

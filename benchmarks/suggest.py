@@ -17,7 +17,7 @@ from benchmarks.suggest_run import BY_PLAN, SuggestRun
 from benchmarks.suggest_search import Ready
 from benchmarks.suggest_sets import LINK, ULTRA, SuggestSet, missing_files, read_wanted
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.stemming.snowball import stem
+from portico.adapters.stemming import stem
 from portico.bench.report import Report, skipped
 from portico.bench.tool_sets import LINK as LINK_SEARCHED
 from portico.bench.tool_sets import missing_files as missing_search_files

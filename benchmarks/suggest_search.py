@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.suggest_sets import SuggestSet, Wanted
-from portico.adapters.stemming.snowball import stem
+from portico.adapters.stemming import stem
 from portico.bench.search import Embeds
 from portico.gateway.core.search import Question, SearchIndex, texts_to_embed, texts_to_index
 from portico.gateway.core.search_scoring import STATIC, Learning

@@ -14,7 +14,7 @@ from benchmarks.bridge_vocabulary import vocabulary
 from benchmarks.graph_world import drawn_edges
 from benchmarks.web_sizes import Sizes
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.tool_edges import PostgresEdgeBook
+from portico.adapters.postgres.learning.counts import PostgresEdgeBook
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
 from portico.gateway.core.inferred_schema import ToolPlace

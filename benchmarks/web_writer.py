@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.ground import Ground

@@ -32,9 +32,9 @@ from written.metrics import metrics
 from written.testing_doors import testing_doors
 
 import portico
-from portico.adapters.builtin.offers import OFFERED, VERSION
+from portico.adapters.builtin.server import OFFERED, VERSION
 from portico.adapters.builtin.tool import Offered
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.tokens import O200k
 from portico.app.assemble import Doors, assemble
 from portico.interfaces.cli.app import build
 from portico.interfaces.cli.errors import Broken
@@ -42,10 +42,10 @@ from portico.interfaces.cli.exits import exit_for
 from portico.interfaces.cli.server import Refused
 from portico.interfaces.http import problems
 from portico.interfaces.http.app import routes
+from portico.interfaces.mcp.bridge.definitions import EVERY, BridgeTool
 from portico.interfaces.mcp.bridge.resources import TEMPLATES
-from portico.interfaces.mcp.bridge.tools import EVERY, BridgeTool
-from portico.interfaces.mcp.debate.tools import EVERY as OF_DEBATES
-from portico.interfaces.mcp.debate.tools import DebateTool
+from portico.interfaces.mcp.debate.definitions import EVERY as OF_DEBATES
+from portico.interfaces.mcp.debate.definitions import DebateTool
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import canonical
 from portico.sandbox.core.probes import GROUPS, TRIALS, Backend, Situation, Trial, Verdict

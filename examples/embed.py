@@ -14,7 +14,7 @@ from portico.gateway.core.calls import Answer
 from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.principals import Role
-from portico.interfaces.http.gateway_use_cases import GatewayUseCases
+from portico.interfaces.http.use_cases import GatewayUseCases
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.testing.events import MemoryBus

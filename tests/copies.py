@@ -10,7 +10,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.provision import close_doors
+from portico.adapters.postgres.store import close_doors
 from tests.servers import migrate
 
 _numbers = itertools.count()

@@ -19,8 +19,8 @@ FORKS.set_forkserver_preload(
     [
         "portico.interfaces.cli.app",
         "portico.interfaces.http.app",
-        "portico.interfaces.mcp.bridge.mount",
-        "portico.interfaces.mcp.debate.mount",
+        "portico.interfaces.mcp.bridge.server",
+        "portico.interfaces.mcp.debate.server",
         "portico.app.agents",
         "portico.app.bridge",
         "portico.app.debates",

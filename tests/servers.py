@@ -12,13 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from portico.adapters.dbos.tables import DbosTables
-from portico.adapters.postgres.account import Account, account_for
-from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.binaries import Binaries, in_wheel
-from portico.adapters.postgres.embedded_store import EmbeddedStore
-from portico.adapters.postgres.passwords import ADMIN, new_passwords
-from portico.adapters.postgres.provision import provision, provisioned_addresses
-from portico.adapters.postgres.schema import PostgresSchema, known_migrations
+from portico.adapters.postgres.addresses import ADMIN, Addresses, new_passwords
+from portico.adapters.postgres.embedded.programs import Binaries, in_wheel
+from portico.adapters.postgres.embedded.server import Account, EmbeddedStore, account_for
+from portico.adapters.postgres.store import (
+    PostgresSchema,
+    known_migrations,
+    provision,
+    provisioned_addresses,
+)
 from portico.adapters.system.clock import system_entropy
 from portico.engine.core.store import Source
 from portico.engine.store import MigrateStore

@@ -125,7 +125,7 @@ def test_only_the_gate_makes_http_clients() -> None:
     ours = (
         "interfaces/cli/server.py",
         "interfaces/cli/stdio_link.py",
-        "adapters/system/listening.py",
+        "adapters/system/bind_address.py",
     )
     free = (*ours, "adapters/egress/", "bench/", "testing/")
     found = [

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from portico.adapters.embeddings.low_rank import write_change
+from portico.adapters.embeddings.conversion import write_change
 from portico.gateway.core.search_text import words
 from training.encoder import Encoder
 from training.tool_sets import NAMES, ToolSet, read_set

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from portico.adapters.embeddings.tensors import read_tensors
+from portico.adapters.embeddings.encoders import read_tensors
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 MAPS: Final = (

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
-from portico.adapters.cross_domain.agent_identities import AgentIdentities
+from portico.adapters.cross_domain.run_contexts import AgentIdentities
 from portico.agents.core.traces import AgentRunStatus, RunTrace
 from portico.app.assemble_agents import AgentDoors, assemble_agents
 from portico.engine.core.errors import RunNotFound
@@ -11,7 +11,7 @@ from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import ApiKey
 from portico.guard.core.principals import Role
 from portico.guard.ports import Rules
-from portico.interfaces.http.agent_use_cases import AgentUseCases
+from portico.interfaces.http.use_cases import AgentUseCases
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

@@ -20,12 +20,12 @@ from portico.agents.tool_calls import MakeCalls
 from portico.engine.core.runs import Run
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, RunWish
+from portico.kernel.budget import Tokenizer
 from portico.kernel.durable import Durable
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer
 from portico.testing.agent_data import TEAM, MemoryTraces, an_agent, an_agent_spec
 from portico.testing.agents import (
     MemoryBook,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.cross_domain.agent_work import AgentWork
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.cross_domain.agent_toolbox import AgentWork
+from portico.adapters.inline import InlineRuns
 from portico.agents.core.activation import RunGiven
 from portico.agents.core.agents import Limits
 from portico.agents.core.errors import (

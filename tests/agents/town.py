@@ -5,14 +5,17 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.adapters.cross_domain.agent_calls import Waits
-from portico.adapters.cross_domain.agent_identities import AgentIdentities
-from portico.adapters.cross_domain.agent_offer import Offers
-from portico.adapters.cross_domain.agent_talk import AgentTalk, JsonLines
-from portico.adapters.cross_domain.agent_tasks import AgentTasks
-from portico.adapters.cross_domain.agent_toolbox import AsksNobody, GatewayToolbox
-from portico.adapters.cross_domain.agent_work import AgentWork, acting_in
-from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.cross_domain.agent_tool_exposure import Offers
+from portico.adapters.cross_domain.agent_toolbox import (
+    AgentWork,
+    AsksNobody,
+    GatewayToolbox,
+    Waits,
+    acting_in,
+)
+from portico.adapters.cross_domain.event_sinks import AgentTalk, JsonLines
+from portico.adapters.cross_domain.run_contexts import AgentIdentities, AgentTasks
+from portico.adapters.crypto import AesSivSeal
 from portico.agents.agent_loop import RunAgent, TakeTurn
 from portico.agents.core.agents import Agent
 from portico.agents.core.events import Happening

@@ -3,7 +3,7 @@
 import pytest
 
 from portico.app.approvals import webhook_to
-from portico.settings.approvals import ApprovalsSettings
+from portico.settings.guard import ApprovalsSettings
 from portico.testing.approvals import MemoryApprovals
 from portico.testing.kernel import TickingClock
 from portico.testing.world import MemoryWorld

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from portico.adapters.crypto.vault import RingVault
+from portico.adapters.crypto import RingVault
 from portico.adapters.postgres.addresses import Addresses
 from portico.app.ground import Ground
 from portico.app.rotate_vault import rotate_vault

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.egress.client import guarded_client
-from portico.adapters.embeddings.encoder_folder import EncoderFolder
+from portico.adapters.embeddings.encoders import EncoderFolder
 from portico.adapters.embeddings.pull import Order, PullEncoder
 from portico.bench.search import search
 from portico.bench.tool_sets import FILES, FIVE, LIVE, MULTI, SEAL, missing_files, read_sets

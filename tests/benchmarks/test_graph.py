@@ -9,7 +9,7 @@ import pytest
 from benchmarks.graph import _report
 from benchmarks.graph_baseline import plain_path, plain_ranks
 from benchmarks.graph_child import figures_of
-from portico.adapters.graph.rust_math import RustGraphMath
+from portico.adapters.graph import RustGraphMath
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool

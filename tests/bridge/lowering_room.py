@@ -3,10 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
-from portico.adapters.cross_domain.errands import RunErrands
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.cross_domain.approval_runs import RunErrands
+from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.bridge.conversations import OpenMessage
 from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.declassification import Proposal, found

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.crypto import AesSivSeal
 from portico.bridge.activity import Bulletin, Cursors, FollowConversations
 from portico.bridge.conversations import (
     ChangeConversation,

@@ -20,11 +20,10 @@ from portico.debate.core.debates import (
     Why,
 )
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
-from portico.kernel.budget import Cost
+from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.contracts.bridge_people import SECRET, TEAM
 

@@ -5,60 +5,57 @@ from datetime import timedelta
 
 import psycopg
 
-from portico.adapters.crypto.vault import RingVault
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.runs import InlineRuns
-from portico.adapters.postgres.acquaintances import PostgresAcquaintances
-from portico.adapters.postgres.agents import PostgresAgents
-from portico.adapters.postgres.approvals import PostgresApprovals
-from portico.adapters.postgres.audit import PostgresAudit, PostgresAuditLog
-from portico.adapters.postgres.bridge_attachments import PostgresAttachments
-from portico.adapters.postgres.bridge_conversations import PostgresConversations
-from portico.adapters.postgres.bridge_declassifications import PostgresDeclassifications
-from portico.adapters.postgres.bridge_leases import PostgresLeases
-from portico.adapters.postgres.bridge_memory import PostgresMemory
-from portico.adapters.postgres.bridge_messages import PostgresMessages
-from portico.adapters.postgres.bridge_presence import PostgresPresences
-from portico.adapters.postgres.bridge_projects import PostgresProjects
-from portico.adapters.postgres.bridge_read_state import PostgresReadState
-from portico.adapters.postgres.bridge_search import PostgresMessageSearch
-from portico.adapters.postgres.bridge_work import PostgresWorks
+from portico.adapters.crypto import RingVault
+from portico.adapters.inline import InlineBus, InlineRuns
+from portico.adapters.postgres.agents.agents import PostgresAgents
+from portico.adapters.postgres.agents.traces import PostgresTraceReports, PostgresTraces
+from portico.adapters.postgres.bridge.conversations import (
+    PostgresConversations,
+    PostgresPresences,
+    PostgresProjects,
+)
+from portico.adapters.postgres.bridge.declassification import PostgresDeclassifications
+from portico.adapters.postgres.bridge.leases import PostgresLeases
+from portico.adapters.postgres.bridge.memory import PostgresAttachments, PostgresMemory
+from portico.adapters.postgres.bridge.messages import PostgresMessages, PostgresReadState
+from portico.adapters.postgres.bridge.search import PostgresMessageSearch
+from portico.adapters.postgres.bridge.work_items import PostgresWorks
 from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.call_history import PostgresCallHistory
-from portico.adapters.postgres.changes_elsewhere import PostgresElsewhere
-from portico.adapters.postgres.debate_blackboard import PostgresBlackboard
-from portico.adapters.postgres.debate_outcomes import PostgresOutcomes
-from portico.adapters.postgres.debate_personas import PostgresPersonas
-from portico.adapters.postgres.debate_purse import PostgresPurse
-from portico.adapters.postgres.debate_seats import PostgresSeats
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
-from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
-from portico.adapters.postgres.learnt_counts import PostgresLearntCounts
-from portico.adapters.postgres.login_clients import PostgresLoginClients
-from portico.adapters.postgres.logins import PostgresLogins
-from portico.adapters.postgres.past_plans import PostgresPastPlans
-from portico.adapters.postgres.people import PostgresPeople
-from portico.adapters.postgres.policy_rules import PostgresRules
-from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.receipts import PostgresReceipts
-from portico.adapters.postgres.results import PostgresResults
-from portico.adapters.postgres.runs import PostgresRuns
-from portico.adapters.postgres.saved_workflows import PostgresSavedWorkflows
-from portico.adapters.postgres.servers import PostgresServers
-from portico.adapters.postgres.sessions import PostgresSessions
-from portico.adapters.postgres.space_settings import PostgresSpaceSettings
-from portico.adapters.postgres.spaces import PostgresSpaces
-from portico.adapters.postgres.suggestions import PostgresSuggestions
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
-from portico.adapters.postgres.token_subjects import PostgresTokenSubjects
-from portico.adapters.postgres.tool_edges import PostgresEdgeBook
-from portico.adapters.postgres.tools import PostgresTools
-from portico.adapters.postgres.trace_reports import PostgresTraceReports
-from portico.adapters.postgres.traces import PostgresTraces
+from portico.adapters.postgres.debate.budgets import PostgresPurse
+from portico.adapters.postgres.debate.debates import PostgresBlackboard
+from portico.adapters.postgres.debate.outcomes import PostgresOutcomes, PostgresPersonas
+from portico.adapters.postgres.debate.seats import PostgresSeats
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.idempotency import PostgresReceipts
+from portico.adapters.postgres.engine.runs import PostgresRuns
+from portico.adapters.postgres.gateway.calls import PostgresCallHistory, PostgresElsewhere
+from portico.adapters.postgres.gateway.results import PostgresResults
+from portico.adapters.postgres.gateway.servers import PostgresServers
+from portico.adapters.postgres.gateway.tools import PostgresTools, PostgresVectors
+from portico.adapters.postgres.guard.approvals import PostgresApprovals
+from portico.adapters.postgres.guard.audit import PostgresAudit, PostgresAuditLog
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
+from portico.adapters.postgres.guard.keys import (
+    PostgresKeyRing,
+    PostgresKeys,
+    PostgresSessions,
+    PostgresTokenSubjects,
+    PostgresTrustedClients,
+)
+from portico.adapters.postgres.guard.logins import PostgresLoginClients, PostgresLogins
+from portico.adapters.postgres.guard.principals import PostgresPeople, PostgresPrincipals
+from portico.adapters.postgres.guard.rules import PostgresRules
+from portico.adapters.postgres.guard.spaces import PostgresSpaces, PostgresSpaceSettings
+from portico.adapters.postgres.learning.counts import (
+    PostgresAcquaintances,
+    PostgresEdgeBook,
+    PostgresLearntCounts,
+    PostgresSeenFlows,
+    PostgresShapes,
+)
+from portico.adapters.postgres.learning.suggestions import PostgresPastPlans, PostgresSuggestions
 from portico.adapters.postgres.transaction import Transactions
-from portico.adapters.postgres.trusted_clients import PostgresTrustedClients
-from portico.adapters.postgres.vectors import PostgresVectors
+from portico.adapters.postgres.workflows.saved import PostgresSavedWorkflows
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.agents.ports import Agents, Traces
 from portico.agents.traces import TraceReports

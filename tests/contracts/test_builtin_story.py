@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from portico.adapters.builtin.offers import LAUNCH
-from portico.adapters.builtin.servers import ServersWithBuiltin
+from portico.adapters.builtin.server import LAUNCH, ServersWithBuiltin
 from portico.gateway.core.servers import BUILTIN, OURS
 from portico.gateway.discovery import KeepBuiltin
 from portico.kernel.principal import Principal

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.postgres.debate_rows import talk_topic
+from portico.adapters.postgres.debate.mapping import talk_topic
 from portico.bridge.core.errors import ProjectNotFound, WriteDown
 from portico.debate.core.debates import Debate, DebateId, DebateStatus
 from portico.debate.core.errors import DebateNotFound, DebateOver

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.confined_files.folder import FolderFiles
-from portico.adapters.confined_files.opening import Beneath, Walk
+from portico.adapters.confined_files import Beneath, FolderFiles, Walk
 from portico.sandbox.core.errors import FileTrouble, PathRefused
 from portico.sandbox.core.profile import FileContent
 from portico.sandbox.requests import Files

@@ -8,17 +8,16 @@ from decimal import Decimal
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.budgets import PostgresBudgets
-from portico.adapters.postgres.call_limits import PostgresCallLimits
+from portico.adapters.postgres.guard.budgets import PostgresBudgets
+from portico.adapters.postgres.guard.rules import PostgresCallLimits
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.errors import BudgetNotFound, BudgetTaken, LimitReached
 from portico.guard.core.rate_limits import CallRates
 from portico.guard.ports import Budgets, CallLimits
-from portico.kernel.budget import Cost, OverBudget, ReservationExceeded
+from portico.kernel.budget import Cost, OverBudget, ReservationExceeded, Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 from portico.testing.guard import a_person
 from portico.testing.limits import MemoryCallLimits
 from portico.testing.secrets import MemoryBudgets

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.schema import PostgresSchema, known_migrations
+from portico.adapters.postgres.store import PostgresSchema, known_migrations
 from portico.engine.core.store import Applied, Migration, pending
 from portico.engine.ports import Schema
 from portico.testing.engine import MemorySchema

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.secrets.age_file import AgeFile
-from portico.adapters.secrets.kept import DrawerSecrets
-from portico.adapters.secrets.os_keyring import OsKeyring
+from portico.adapters.secrets import AgeFile, DrawerSecrets, OsKeyring
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.guard.core.secrets import KeptSecret
 from portico.guard.ports import Secrets

@@ -25,9 +25,9 @@ from portico.gateway.core.servers import (
     Unboxed,
 )
 from portico.gateway.ports import Servers, Tools
+from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 from portico.sandbox.core.profile import Network, Place, Profile
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.guard import a_person, a_space

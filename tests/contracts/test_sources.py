@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.client_configs.reading import ClientFiles
-from portico.adapters.client_configs.sources import FileSources
+from portico.adapters.client_configs import ClientFiles, FileSources
 from portico.gateway.core.config_documents import Described, Wish
 from portico.gateway.core.servers import Stdio
 from portico.gateway.ports import Sources

@@ -5,9 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.debate.analysis import RunAnalysis
 from portico.debate.conduct import DEBATE, CompareAnswers, HoldDebate, RunDebate, TakeUp
 from portico.debate.core.debates import Debate, DebateId, DebateWish, Decision, Usual, WholeDebate

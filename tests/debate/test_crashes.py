@@ -13,10 +13,9 @@ from portico.debate.core.debaters import VoiceAsk, VoiceReply
 from portico.debate.core.debates import Debate, DebateId, DebateStatus, Note, Verdict, WholeDebate
 from portico.debate.core.questions import Preset, QuestionKind
 from portico.engine.core.runs import RunStatus
-from portico.kernel.budget import Cost
+from portico.kernel.budget import Cost, Tokens
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 from portico.testing.debate_data import MemoryBlackboard
 from portico.testing.debate_purse import MemoryPurse
 from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices

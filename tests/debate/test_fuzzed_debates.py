@@ -29,9 +29,8 @@ from portico.debate.core.errors import (
 )
 from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.engine.core.runs import Run, RunStatus
-from portico.kernel.budget import Cost
+from portico.kernel.budget import Cost, Tokens
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 from portico.testing.debate_purse import MemoryPurse
 from portico.testing.debate_voices import ScriptedVoice, a_reply
 from tests.debate.room import ANA, BEN, Room

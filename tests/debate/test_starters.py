@@ -17,11 +17,10 @@ from portico.engine.core.runs import RunStatus
 from portico.guard.core.contexts import context_of
 from portico.guard.core.keys import Purpose, StoredKey
 from portico.guard.core.principals import Role
-from portico.kernel.budget import Cost
+from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.kernel.tokens import Tokens
 from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.world import HeldKey

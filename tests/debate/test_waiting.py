@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.tokens import O200k
 from portico.debate.core.debates import Debate, DebateId, DebateStatus, DebateWish
 from portico.debate.core.errors import DebateNotFound
 from portico.debate.debaters import ShortenAnswer

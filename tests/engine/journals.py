@@ -7,7 +7,7 @@ from datetime import datetime
 from random import Random
 from typing import Protocol
 
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.inline import InlineRuns
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Failure, Leg, RunStatus, Step, Taken

@@ -6,9 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.engine.core.event_log import Entry
 from portico.engine.core.runs import Cleaning, Leg, Place, Queue, Run, RunStatus, Step, as_it_is
 from portico.engine.execution import RunLeg

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.crypto import AesSivSeal
 from portico.engine.core.errors import BadCursor, RunNotFound
 from portico.engine.core.event_log import Aside
 from portico.engine.event_log import Cursors, EventPage, ReadRunEvents, WatchRun, WatchTopics

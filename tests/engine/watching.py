@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.crypto import AesSivSeal
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.event_log import Aside, Entry, NewEntry, Page, Positions
 from portico.engine.event_log import Subscription, Tails

@@ -7,11 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.adapters.cross_domain.approval_news import APPROVALS, LoggedNews
-from portico.adapters.cross_domain.errands import RunErrands
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.cross_domain.approval_runs import RunErrands
+from portico.adapters.cross_domain.event_sinks import APPROVALS, LoggedNews
+from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.app.assemble_gateway import assemble_gateway
 from portico.engine.core.runs import Leg, Queue, Run
 from portico.engine.execution import RunLeg

@@ -20,8 +20,8 @@ from portico.gateway.servers import (
     SwitchServer,
 )
 from portico.guard.core.principals import Role
+from portico.kernel.budget import Tokens
 from portico.kernel.json import JsonObject
-from portico.kernel.tokens import Tokens
 from portico.sandbox.core.profile import Place
 from portico.testing.audit import MemoryAudit
 from portico.testing.events import MemoryBus

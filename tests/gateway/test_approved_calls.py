@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from portico.adapters.cross_domain.approval_news import LoggedNews
+from portico.adapters.cross_domain.event_sinks import LoggedNews
 from portico.engine.core.errors import RunNotOver, StoreUnavailable
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Queue, RunStatus, Step, Taken

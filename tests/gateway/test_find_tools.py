@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.tokens import O200k
 from portico.app.assemble_gateway import Limits
 from portico.gateway.core.errors import ToolNotFound
 from portico.gateway.core.search_scoring import ENCODER

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from portico.adapters.inline.bus import InlineWakeups
+from portico.adapters.inline import InlineWakeups
 from portico.gateway.catalog import CATALOGUE
 from portico.gateway.core.catalog_snapshot import Standing
 from portico.gateway.core.errors import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from portico.adapters.builtin.servers import ServersWithBuiltin
-from portico.adapters.inline.bus import InlineWakeups
+from portico.adapters.builtin.server import ServersWithBuiltin
+from portico.adapters.inline import InlineWakeups
 from portico.gateway.catalog import CATALOGUE
 from portico.gateway.core.errors import BadLaunch, ServerBuiltIn, ServerExists
 from portico.gateway.core.pins import launch_pin

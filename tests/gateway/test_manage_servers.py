@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from portico.adapters.inline.bus import InlineWakeups
+from portico.adapters.inline import InlineWakeups
 from portico.gateway.catalog import CATALOGUE
 from portico.gateway.core.calls import Phase, Seen
 from portico.gateway.core.catalog_snapshot import Standing

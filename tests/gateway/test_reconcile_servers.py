@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.adapters.inline.bus import InlineWakeups
+from portico.adapters.inline import InlineWakeups
 from portico.gateway.catalog import CATALOGUE
 from portico.gateway.core.catalog_snapshot import Standing
 from portico.gateway.core.config_documents import Wish

@@ -10,14 +10,12 @@ from typing import Any, Final, cast
 
 import pytest
 
-from portico.adapters.cross_domain import agent_toolbox, debate_agents
-from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.adapters.crypto.signing import Ed25519Signing
-from portico.adapters.crypto.vault import RingVault, head
+from portico.adapters.cross_domain import agent_toolbox, debaters
+from portico.adapters.crypto import AesSivSeal, Ed25519Signing, RingVault, head
 from portico.adapters.egress.approval_webhook import signature
-from portico.adapters.postgres import bridge_rows
-from portico.adapters.postgres.logins import BEGUN_IN
-from portico.adapters.system.sockets import short_folder
+from portico.adapters.postgres.bridge import visibility
+from portico.adapters.postgres.guard.logins import BEGUN_IN
+from portico.adapters.system.files import short_folder
 from portico.agents.core.conversations import question_key
 from portico.agents.core.model_requests import message_of
 from portico.bridge import activity as bridge_cursors
@@ -60,7 +58,7 @@ from portico.guard.core.oauth_logins import (
 from portico.guard.core.tokens import ShownToken, grant_id
 from portico.guard.core.vault import VaultKey, VaultKeys
 from portico.interfaces.cli.connect_words import run_key
-from portico.interfaces.http import openai_chat
+from portico.interfaces.http.v1 import chat
 from portico.kernel.effect import Effect
 from portico.kernel.ids import Id, RunId
 from portico.kernel.label import PUBLIC
@@ -130,7 +128,7 @@ def of_voice() -> str | None:
         ceiling=FINANCE,
         key="said:1:a",
     )
-    return debate_agents._wish(asked).key
+    return debaters._wish(asked).key
 
 
 def long_step() -> str:
@@ -183,7 +181,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "chat with voices": lambda: debates._chat_key(
         DebateWish(question="Is it?", preset=Preset.VOTE, material="m")
     ),
-    "key sent to /v1": lambda: openai_chat._digest("k"),
+    "key sent to /v1": lambda: chat._digest("k"),
     "answer of join": lambda: run_key({"id": "msg_1"}, "Is it?"),
     "run of a voice": of_voice,
     "step of a debate": long_step,
@@ -213,7 +211,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "look at a server": lambda: look_pin(values.SERVER),
     "what a run was asked": lambda: runs._fingerprint(values.A_RUN),
     "claim": lambda: Claim.of("keys.issue", "k", {"a": 1}).fingerprint,
-    "message": lambda: bridge_rows.digest_of(SENT).hex(),
+    "message": lambda: visibility.digest_of(SENT).hex(),
     "declassification pin": lambda: pin_of(MESSAGE, FINANCE, PUBLIC, "Hello"),
     "declassification": signed,
     "approved arguments": lambda: sealed_for(APPROVAL),

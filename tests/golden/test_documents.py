@@ -15,20 +15,16 @@ from typing import Any, Final, cast
 import pytest
 from pydantic import BaseModel
 
-from portico.adapters.client_configs.kept import Kept
+from portico.adapters.client_entry import Kept
 from portico.adapters.egress.approval_webhook import ApprovalWebhook
-from portico.adapters.embeddings.encoder_folder import read_page, write_page
+from portico.adapters.embeddings.encoders import read_page, write_page
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.adapters.monty.kept_program import KeptProgram
-from portico.adapters.postgres import (
-    debate_rows,
-    debate_seats,
-    login_texts,
-    run_rows,
-    server_rows,
-    tool_rows,
-)
-from portico.adapters.postgres.login_clients import PostgresLoginClients
+from portico.adapters.monty.interpreter import KeptProgram
+from portico.adapters.postgres.debate import mapping, seats
+from portico.adapters.postgres.engine import runs
+from portico.adapters.postgres.gateway import servers, tools
+from portico.adapters.postgres.guard import logins
+from portico.adapters.postgres.guard.logins import PostgresLoginClients
 from portico.adapters.system.supervisor import Order
 from portico.agents.core import events as agent_events
 from portico.agents.core.activation import RunGiven, TurnNoted
@@ -54,9 +50,9 @@ from portico.guard.core.access_request import Act, Aim, Allowed, Denied, NeedsAp
 from portico.guard.core.approvals import Approval, Asker
 from portico.guard.core.audit import head_from, head_line
 from portico.guard.core.oauth_logins import LoginPlace
-from portico.interfaces.console.screens.bridge import begin
-from portico.interfaces.http import happenings as sent_events
-from portico.interfaces.http.once import Asking
+from portico.interfaces.console.screens.bridge import overview
+from portico.interfaces.http import agent_runs as sent_events
+from portico.interfaces.http.idempotency import Asking
 from portico.kernel.effect import Effect
 from portico.kernel.ids import Id
 from portico.kernel.label import PUBLIC
@@ -84,13 +80,13 @@ BOTH_WAYS: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], object
     "launch of our own": (from_json, to_json),
     "sandbox profile": (profile_from, profile_json),
     "consent to no sandbox": (unboxed_from, unboxed_json),
-    "what a server says it is": (lambda told: Identity(**told), server_rows._identity_json),
+    "what a server says it is": (lambda told: Identity(**told), servers._identity_json),
     "definition of a tool": (
-        lambda told: tool_rows._definition_from(json.dumps(told)),
-        lambda its: json.loads(tool_rows._definition_text(its)),
+        lambda told: tools._definition_from(json.dumps(told)),
+        lambda its: json.loads(tools._definition_text(its)),
     ),
     "stored answer": (answer_from, lambda its: answer_kept(*its)),
-    "failure": (run_rows._failure, Failure.as_json),
+    "failure": (runs._failure, Failure.as_json),
     "plan": (lambda told: read_plan(told, JmespathExpressions()), plan_document),
     "outline": (
         lambda told: outline_from({"outline": told}),
@@ -127,17 +123,17 @@ BOTH_WAYS: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], object
         lambda told: [debate_events.happening_of(*each) for each in told],
         lambda its: [debate_events.happening_json(each) for each in its],
     ),
-    "debater": (debate_rows.voice_from, debate_rows.voice_json),
-    "reply": (debate_seats.reply_from, debate_seats.reply_json),
+    "debater": (mapping.voice_from, mapping.voice_json),
+    "reply": (seats.reply_from, seats.reply_json),
     "decision": (Decision.from_json, Decision.as_json),
     "answer in a debate": (Said.from_json, Said.as_json),
     "tokens of a login": (
-        lambda told: login_texts.tokens_from(json.dumps(told).encode()),
-        lambda its: json.loads(login_texts.tokens_text(its)),
+        lambda told: logins.tokens_from(json.dumps(told).encode()),
+        lambda its: json.loads(logins.tokens_text(its)),
     ),
     "begun login": (
-        lambda told: login_texts.attempt_from(json.dumps(told).encode(), LOGIN),
-        lambda its: json.loads(login_texts.attempt_text(its)),
+        lambda told: logins.attempt_from(json.dumps(told).encode(), LOGIN),
+        lambda its: json.loads(logins.attempt_text(its)),
     ),
     "head of the audit": (
         lambda told: head_from(json.dumps(told)),
@@ -180,7 +176,7 @@ ONE_WAY: Final[Mapping[str, Callable[[], object]]] = {
         RunGiven.from_json(DOCUMENTS["what an agent is started with"]).agent
     ),
     "events of an agent, sent": sent,
-    "debate": lambda: debate_rows.body_json(values.DEBATE),
+    "debate": lambda: mapping.body_json(values.DEBATE),
     "what a debate is asked for": lambda: _wished(
         DebateWish(question="Is it?", deadline=timedelta(seconds=9), label=values.FINANCE)
     ),
@@ -316,7 +312,7 @@ async def test_a_write_is_known_again_by_operation_path_body_and_rights() -> Non
         "bridge.projects.create", Wished(name="a"), values.anything(), values.anything()
     )
     desk = values.anything(caller=CALLER, house=values.anything(use=use))
-    await begin._made_once(
+    await overview._made_once(
         desk, "console.bridge.project", {}, values.anything(once="k"), values.anything()
     )
 

@@ -16,7 +16,7 @@ import pytest
 from cyclopts import App
 from pydantic import BaseModel
 
-from portico.adapters.cross_domain.debate_promotion import PROMOTION
+from portico.adapters.cross_domain.promotion import PROMOTION
 from portico.adapters.dbos import system
 from portico.agents.core.activation import KIND
 from portico.bridge.declassification import DECLASSIFICATION

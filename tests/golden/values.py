@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 from uuid import UUID
 
-from portico.adapters.postgres.debate_rows import voice_from
+from portico.adapters.postgres.debate.mapping import voice_from
 from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.declassification import Declassification, DeclassificationId
 from portico.bridge.core.messages import MessageId
@@ -20,10 +20,10 @@ from portico.engine.core.runs import Place, Run, RunStatus
 from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef
 from portico.gateway.core.launch import from_json
 from portico.gateway.core.servers import Server, ServerId
+from portico.kernel.budget import Tokens
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.kernel.tokens import Tokens
 
 DOCUMENTS: Final[Mapping[str, Any]] = json.loads(
     (Path(__file__).parent / "documents.json").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from portico.adapters.crypto.vault import HEAD_BYTES, RingVault, head
+from portico.adapters.crypto import HEAD_BYTES, RingVault, head
 from portico.guard.core.vault import VaultClosed, VaultKeys
 from portico.guard.ports import Vault
 from portico.guard.vault import BATCH, Rotated, RotateVault

@@ -16,8 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from portico.kernel.budget import NOTHING, Budget, Cost, OverBudget, ReservationExceeded
-from portico.kernel.tokens import Tokens
+from portico.kernel.budget import NOTHING, Budget, Cost, OverBudget, ReservationExceeded, Tokens
 
 CAP = Cost(tokens=Tokens(100), money=Decimal("1.00"), time=timedelta(seconds=10), calls=5)
 

@@ -10,13 +10,12 @@ from dataclasses import replace
 import pytest
 
 import portico
+from portico.kernel.durable import Event
 from portico.kernel.effect import Effect, worst
-from portico.kernel.errors import Kind, PorticoError
-from portico.kernel.events import Event
+from portico.kernel.errors import Kind, PorticoError, many
 from portico.kernel.ids import ContextId, EventId, PrincipalId, SpaceId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.kernel.words import many
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
 SPACE = SpaceId.mint(BEGINNING, SeededEntropy())

@@ -3,14 +3,15 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from portico.adapters.postgres.bridge_attachments import PostgresAttachments
-from portico.adapters.postgres.bridge_conversations import PostgresConversations
-from portico.adapters.postgres.bridge_leases import PostgresLeases
-from portico.adapters.postgres.bridge_memory import PostgresMemory
-from portico.adapters.postgres.bridge_messages import PostgresMessages
-from portico.adapters.postgres.bridge_presence import PostgresPresences
-from portico.adapters.postgres.bridge_projects import PostgresProjects
-from portico.adapters.postgres.bridge_work import PostgresWorks
+from portico.adapters.postgres.bridge.conversations import (
+    PostgresConversations,
+    PostgresPresences,
+    PostgresProjects,
+)
+from portico.adapters.postgres.bridge.leases import PostgresLeases
+from portico.adapters.postgres.bridge.memory import PostgresAttachments, PostgresMemory
+from portico.adapters.postgres.bridge.messages import PostgresMessages
+from portico.adapters.postgres.bridge.work_items import PostgresWorks
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.attachments import Attachment, Digest
 from portico.bridge.core.conversations import Conversation, ConversationId

@@ -3,12 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from portico.adapters.postgres.bridge_projects import PostgresProjects
-from portico.adapters.postgres.debate_blackboard import PostgresBlackboard
-from portico.adapters.postgres.debate_outcomes import PostgresOutcomes
-from portico.adapters.postgres.debate_personas import PostgresPersonas
-from portico.adapters.postgres.debate_purse import PostgresPurse
-from portico.adapters.postgres.debate_seats import PostgresSeats
+from portico.adapters.postgres.bridge.conversations import PostgresProjects
+from portico.adapters.postgres.debate.budgets import PostgresPurse
+from portico.adapters.postgres.debate.debates import PostgresBlackboard
+from portico.adapters.postgres.debate.outcomes import PostgresOutcomes, PostgresPersonas
+from portico.adapters.postgres.debate.seats import PostgresSeats
 from portico.adapters.postgres.transaction import Transactions
 from portico.debate.core.debaters import Persona
 from portico.debate.core.debates import DebateStatus

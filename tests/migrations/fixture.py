@@ -12,30 +12,29 @@ import numpy as np
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from portico.adapters.postgres.acquaintances import PostgresAcquaintances
 from portico.adapters.postgres.addresses import Addresses, without_password
-from portico.adapters.postgres.agents import PostgresAgents
-from portico.adapters.postgres.audit import PostgresAudit
-from portico.adapters.postgres.call_history import PostgresCallHistory
-from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
-from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
-from portico.adapters.postgres.learnt_counts import PostgresLearntCounts
-from portico.adapters.postgres.past_plans import PostgresPastPlans
-from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.receipts import PostgresReceipts
-from portico.adapters.postgres.results import PostgresResults
-from portico.adapters.postgres.saved_workflows import PostgresSavedWorkflows
-from portico.adapters.postgres.schema import known_migrations
-from portico.adapters.postgres.servers import PostgresServers
-from portico.adapters.postgres.sessions import PostgresSessions
-from portico.adapters.postgres.space_settings import PostgresSpaceSettings
-from portico.adapters.postgres.spaces import PostgresSpaces
-from portico.adapters.postgres.suggestions import PostgresSuggestions
-from portico.adapters.postgres.tool_edges import PostgresEdgeBook
-from portico.adapters.postgres.tools import PostgresTools
-from portico.adapters.postgres.traces import PostgresTraces
+from portico.adapters.postgres.agents.agents import PostgresAgents
+from portico.adapters.postgres.agents.traces import PostgresTraces
+from portico.adapters.postgres.engine.idempotency import PostgresReceipts
+from portico.adapters.postgres.gateway.calls import PostgresCallHistory
+from portico.adapters.postgres.gateway.results import PostgresResults
+from portico.adapters.postgres.gateway.servers import PostgresServers
+from portico.adapters.postgres.gateway.tools import PostgresTools, PostgresVectors
+from portico.adapters.postgres.guard.audit import PostgresAudit
+from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresKeys, PostgresSessions
+from portico.adapters.postgres.guard.principals import PostgresPrincipals
+from portico.adapters.postgres.guard.spaces import PostgresSpaces, PostgresSpaceSettings
+from portico.adapters.postgres.learning.counts import (
+    PostgresAcquaintances,
+    PostgresEdgeBook,
+    PostgresLearntCounts,
+    PostgresSeenFlows,
+    PostgresShapes,
+)
+from portico.adapters.postgres.learning.suggestions import PostgresPastPlans, PostgresSuggestions
+from portico.adapters.postgres.store import known_migrations
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.adapters.postgres.vectors import PostgresVectors
+from portico.adapters.postgres.workflows.saved import PostgresSavedWorkflows
 from portico.engine.core.idempotency import Answer, Claim
 from portico.gateway.core.calls import Call, CallId, CallOutcome, KeptResult, ResultId
 from portico.gateway.core.catalog_snapshot import ToolRef

@@ -9,12 +9,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.archive import PostgresArchive
+from portico.adapters.postgres.addresses import OWNER, Addresses
 from portico.adapters.postgres.checks import CheckSchema
-from portico.adapters.postgres.passwords import OWNER
-from portico.adapters.postgres.schema import PostgresSchema, known_migrations
-from portico.adapters.postgres.store import RemoteStore
+from portico.adapters.postgres.embedded.programs import PostgresArchive
+from portico.adapters.postgres.store import PostgresSchema, RemoteStore, known_migrations
 from portico.engine.core.errors import BackupFailed, SchemaEdited
 from portico.engine.core.store import State
 from portico.engine.store import MigrateStore

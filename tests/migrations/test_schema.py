@@ -10,8 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from portico.adapters.postgres import migrations
 from portico.adapters.postgres.addresses import Addresses, without_password
-from portico.adapters.postgres.schema import PostgresSchema, known_migrations
-from portico.adapters.postgres.survey import unsafe
+from portico.adapters.postgres.store import PostgresSchema, known_migrations, unsafe
 from portico.engine.core.errors import SchemaAhead, SchemaEdited
 from portico.engine.store import MigrateStore
 from tests.migrations.fixture import FIXTURES, load_fixture

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.schema import PostgresSchema, known_migrations
+from portico.adapters.postgres.store import PostgresSchema, known_migrations
 from portico.engine.core.errors import StoreBusy
 from portico.engine.core.store import Migration
 from portico.engine.store import MigrateStore
@@ -92,7 +92,7 @@ def test_a_migration_lets_others_pass_while_it_waits_for_a_lock(
 def test_a_migration_that_never_gets_its_lock_says_so_and_has_changed_nothing(
     embedded_database: Addresses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portico.adapters.postgres.schema._TRIES", 1)
+    monkeypatch.setattr("portico.adapters.postgres.store._TRIES", 1)
     with psycopg.connect(str(embedded_database.owner)) as slow:
         slow.execute(_IN_USE)
 

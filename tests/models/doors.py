@@ -9,14 +9,11 @@ from typing import Any
 
 import httpx2
 
-from portico.adapters.models.book import ServedBook
 from portico.adapters.models.connections import Connections
-from portico.adapters.models.listing import Listing
-from portico.adapters.models.ollama import OllamaModels
-from portico.adapters.models.ollama_facts import OllamaFacts
-from portico.adapters.models.served import ServedModels
+from portico.adapters.models.ollama import OllamaFacts, OllamaModels
+from portico.adapters.models.registry import Listing, ServedBook, ServedModels
 from portico.adapters.system.clock import SystemClock
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.tokens import O200k
 from portico.agents.core.model_requests import (
     Message,
     ModelAsk,
@@ -29,7 +26,7 @@ from portico.agents.core.model_requests import (
 from portico.app.models import client_for, providers_of
 from portico.guard.core.secrets import SecretRef
 from portico.kernel.principal import Principal
-from portico.settings.models import ModelsSettings
+from portico.settings.agents import ModelsSettings
 from portico.testing.guard import a_person
 from portico.testing.kernel import SeededEntropy
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from portico.adapters.models.provider import ProviderKind
-from portico.adapters.models.translation import history
+from portico.adapters.models.pydantic_ai import history
 from portico.agents.core.errors import (
     ModelBroke,
     ModelKeyMissing,

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final, cast
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.adapters.json_schema import JsonSchemaCheck
 from portico.gateway.calls import CallTool, RecordCall
 from portico.gateway.catalog import Catalogues
 from portico.gateway.core.calls import Called

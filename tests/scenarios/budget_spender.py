@@ -11,12 +11,11 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from uuid import UUID
 
-from portico.adapters.postgres.budgets import PostgresBudgets
+from portico.adapters.postgres.guard.budgets import PostgresBudgets
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.kernel.budget import Cost
+from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.kernel.tokens import Tokens
 
 
 @dataclass(frozen=True)

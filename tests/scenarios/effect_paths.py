@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Final, Protocol, cast
 
 from portico.adapters.cross_domain.agent_toolbox import AsksNobody, WouldAsk
-from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.adapters.json_schema import JsonSchemaCheck
 from portico.gateway.calls import CallTool, RecordCall
 from portico.gateway.catalog import Catalogues, ListServerTools
 from portico.gateway.core.calls import Answer, Call, CallClaim, Called, Target, verb_for
@@ -32,9 +32,8 @@ from portico.guard.core.audit import AuditEntry
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.rules import Rule
 from portico.guard.ports import Rules
-from portico.interfaces.mcp.calls import Calls
-from portico.interfaces.mcp.knock import Knock
-from portico.interfaces.mcp.uses import GatewayUses
+from portico.interfaces.mcp.request_context import GatewayUses, Knock
+from portico.interfaces.mcp.tools import Calls
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId

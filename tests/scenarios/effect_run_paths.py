@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, cast
 
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.engine.core.runs import Leg, Queue
 from portico.engine.execution import RunLeg

@@ -13,7 +13,7 @@ from psycopg.errors import UniqueViolation
 from psycopg.types.json import Json
 
 from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.event_log import NewEntry

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from portico.adapters.postgres.call_limits import PostgresCallLimits
+from portico.adapters.postgres.guard.rules import PostgresCallLimits
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.errors import LimitReached

@@ -40,10 +40,9 @@ from portico.agents.core.model_requests import (
 from portico.agents.core.tool_calls import Wanted
 from portico.agents.core.traces import AgentRunStatus, TurnTrace, WholeTrace
 from portico.agents.model_calls import Hearing
-from portico.kernel.budget import Cost
+from portico.kernel.budget import Cost, Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 from portico.testing.agents import MemoryBook, ScriptedTool, ScriptedToolbox, Words, a_model
 from portico.testing.kernel import TickingClock
 from tests.agents.room import Room

@@ -10,13 +10,12 @@ from decimal import Decimal
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.budgets import PostgresBudgets
-from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.guard.budgets import PostgresBudgets
+from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import ApiKey
-from portico.kernel.budget import Cost
-from portico.kernel.tokens import Tokens
+from portico.kernel.budget import Cost, Tokens
 from portico.testing.guard import a_space, an_identity
 from portico.testing.kernel import SeededEntropy
 from tests.contracts.doors import PEPPER, a_key

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.mcp import resolve
-from portico.adapters.mcp.environment import scrubbed
-from portico.adapters.mcp.housing import Confine
+from portico.adapters.mcp import secrets
 from portico.adapters.mcp.pool import UpstreamPool
+from portico.adapters.mcp.processes import scrubbed
+from portico.adapters.mcp.stdio import Confine
 from portico.app.box import Boxes
 from portico.app.ground import Ground
 from portico.gateway.core.calls import Target
@@ -80,7 +80,7 @@ def cage(request: pytest.FixtureRequest) -> Iterator[Cage]:
 async def test_whatever_runs_in_its_place_reaches_nothing(cage: Cage, server: RealServer) -> None:
     target, boxes = cage.target(server), cage.boxes
     assert isinstance(target.launch, Stdio)
-    command = await resolve.command(target.launch, resolve.Ours(os.environ))
+    command = await secrets.command(target.launch, secrets.Ours(os.environ))
     environment = scrubbed(os.environ) | dict(command.environment)
     order = boxes.cells().order(target, command, environment)
     instead = ("-I", "-S", "-c", PROBE, cage.canaries.wanted)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.crypto import AesSivSeal
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.event_log import Aside, Entry, NewEntry

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import httpx2
 import pytest
 
-from portico.adapters.mcp.child import Child
+from portico.adapters.mcp.stdio import Child
 from tests.installation import Installation, installation
 from tests.real_servers.catalogue import SERVERS
 from tests.real_servers.gateway import Gateway, echo, script_command, write_plan

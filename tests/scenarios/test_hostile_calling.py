@@ -14,12 +14,9 @@ from typing import Final, cast
 
 import pytest
 
-from portico.adapters.cross_domain.approval_news import LoggedNews
-from portico.adapters.cross_domain.errands import RunErrands
-from portico.adapters.cross_domain.waiting_runs import NewsForRuns
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.cross_domain.approval_runs import NewsForRuns, RunErrands
+from portico.adapters.cross_domain.event_sinks import LoggedNews
+from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.assemble_gateway import Limits, assemble_gateway

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import ApiKey

@@ -16,9 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.confined_files.folder import FolderFiles
-from portico.adapters.confined_files.opening import Beneath, Opening, Walk, closing_descriptor
-from portico.adapters.confined_files.reading import open_to_read, read_part
+from portico.adapters.confined_files import (
+    Beneath,
+    FolderFiles,
+    Opening,
+    Walk,
+    closing_descriptor,
+    open_to_read,
+    read_part,
+)
 from portico.sandbox.core.errors import FileTrouble, PathRefused
 from portico.sandbox.core.profile import names_of
 
@@ -118,9 +124,9 @@ def test_no_open_leads_out_however_the_folder_changes(
 @pytest.mark.parametrize(
     ("opening", "without"),
     [
-        (Beneath(), ("portico.adapters.confined_files.opening._RESOLVE_BENEATH", 0)),
+        (Beneath(), ("portico.adapters.confined_files._RESOLVE_BENEATH", 0)),
         (Walk(), ("os.O_NOFOLLOW", 0)),
-        (Beneath(), ("portico.adapters.confined_files.reading._stood_still", lambda *_: True)),
+        (Beneath(), ("portico.adapters.confined_files._stood_still", lambda *_: True)),
     ],
     ids=["beneath", "no link followed", "a second look"],
 )

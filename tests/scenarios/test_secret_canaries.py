@@ -17,7 +17,7 @@ from urllib.parse import quote, quote_plus
 import httpx2
 import pytest
 
-from portico.adapters.postgres.passwords import read
+from portico.adapters.postgres.addresses import read
 from tests.adapters.telemetry.receiver import Receiver, receiver
 from tests.installation import Installation, installation
 from tests.real_servers.gateway import echo, write_plan

@@ -17,7 +17,7 @@ import pytest
 from starlette.types import Receive
 
 from portico.app.ground import Ground
-from portico.interfaces.http.lasting import Connection
+from portico.interfaces.http.streaming import Connection
 from portico.kernel.ids import PrincipalId, SpaceId
 from tests.installation import Installation
 from tests.real_servers.watching import eventually

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from portico.settings.kinds import kinds_of, known_settings
+from portico.settings.model import kinds_of, known_settings
 from tests.adapters.telemetry.receiver import Receiver, receiver
 from tests.installation import Installation
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.cli_debaters.availability import Availability
-from portico.adapters.cli_debaters.program import programs_of
-from portico.adapters.cli_debaters.voices import ProgramVoices
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.cli_debaters.debaters import Availability, ProgramVoices
+from portico.adapters.cli_debaters.programs import programs_of
+from portico.adapters.tokens import O200k
 from portico.debate.core.errors import VoiceBroke
 from portico.debate.core.prompts import Unusable, read_vote
 from tests.children import none_left

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.cross_domain.debate_models import ModelVoices
+from portico.adapters.cross_domain.debaters import ModelVoices
 from portico.adapters.system.clock import SystemClock
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.tokens import O200k
 from portico.debate.core.debaters import BUILT_IN, Voice, VoiceAsk
 from portico.debate.core.prompts import Desk, Unusable, read_vote
 from portico.debate.core.questions import Preset, Question, QuestionKind, rules_of

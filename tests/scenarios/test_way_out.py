@@ -13,10 +13,8 @@ import httpcore2
 import httpx2
 import pytest
 
-from portico.adapters.egress.client import guarded_client
-from portico.adapters.egress.dialer import Dialer
-from portico.adapters.egress.fetch import GuardedWeb
-from portico.adapters.egress.names import OwnAddresses, Resolve
+from portico.adapters.egress.client import GuardedWeb, guarded_client
+from portico.adapters.egress.dialer import Dialer, OwnAddresses, Resolve
 from portico.adapters.egress.proxy import Egress
 from portico.sandbox.core.errors import AddressRefused, FetchFailed
 from portico.sandbox.core.profile import Network, Place, Request, why_not_public

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from portico.adapters.egress.dialer import Dialer
-from portico.adapters.sandbox import bubblewrap, cgroup, interpreter, mounts
-from portico.adapters.sandbox.descriptors import Descriptors
-from portico.adapters.sandbox.mounts import View
-from portico.adapters.sandbox.seccomp import Filter, assemble
-from portico.adapters.sandbox.task import Task
+from portico.adapters.sandbox import bubblewrap, cgroup, runner
+from portico.adapters.sandbox.bubblewrap import View
+from portico.adapters.sandbox.kernel_filters import Filter, assemble
+from portico.adapters.sandbox.runner import Task
+from portico.adapters.sandbox.sandbox_process import Descriptors
 from portico.sandbox.core.probes import Backend, Layer, Situation
 
 
@@ -85,14 +85,14 @@ def take_away(wall: Layer, folder: Path) -> None:
 def _launcher_without(lines: Mapping[str, Sequence[str]], folder: Path) -> None:
     library = folder / "launcher"
     copy = library / "portico" / "adapters" / "box" / "inside"
-    shutil.copytree(interpreter.HERE, copy)
+    shutil.copytree(runner.HERE, copy)
     for name, wanted in lines.items():
         text = (copy / name).read_text()
         for line in wanted:
             assert line in text, f"{name} has no line {line!r}"
             text = "\n".join(_without(each, line) for each in text.splitlines())
         (copy / name).write_text(text)
-    _set(interpreter, HERE=str(copy), LIBRARY=str(library))
+    _set(runner, HERE=str(copy), LIBRARY=str(library))
 
 
 def _without(line: str, unwanted: str) -> str:
@@ -120,8 +120,8 @@ def _no_mounts() -> None:
     def everything(view: View, descriptors: Descriptors) -> Sequence[str]:
         return ["--dev-bind", "/", "/"]
 
-    _set(mounts, arguments=everything)
-    _set(interpreter, LIBRARY_INSIDE=interpreter.LIBRARY)
+    _set(bubblewrap, arguments=everything)
+    _set(runner, LIBRARY_INSIDE=runner.LIBRARY)
 
 
 def _no_filter() -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from portico.kernel.errors import Flaw
-from portico.settings.errors import InvalidSettings
-from portico.settings.load import Loaded, load
+from portico.settings.load import InvalidSettings, Loaded, load
 from portico.settings.model import Settings
 
 

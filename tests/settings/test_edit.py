@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from portico.settings.edit import STARTER, as_toml, with_setting, without_setting
-from portico.settings.errors import InvalidSettings
-from portico.settings.load import check
+from portico.settings.load import InvalidSettings, check
 
 FILE = Path("/somewhere/portico.toml")
 MINE = """\

@@ -5,9 +5,14 @@ from pathlib import Path
 import pytest
 
 from portico.kernel.errors import Flaw
-from portico.settings.errors import InvalidSettings, UnreadableSettings
-from portico.settings.load import Loaded, check, load
-from portico.settings.sources import variable_of
+from portico.settings.load import (
+    InvalidSettings,
+    Loaded,
+    UnreadableSettings,
+    check,
+    load,
+    variable_of,
+)
 from tests.settings.conftest import Machine
 
 

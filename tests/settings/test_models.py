@@ -6,9 +6,8 @@ import pytest
 
 from portico.adapters.models.provider import Provider, ProviderKind, on_this_machine
 from portico.app.models import by_library, providers_of
-from portico.settings.errors import InvalidSettings
-from portico.settings.load import load
-from portico.settings.models import ModelsSettings
+from portico.settings.agents import ModelsSettings
+from portico.settings.load import InvalidSettings, load
 
 TABLES = """\
 [models]

@@ -5,7 +5,7 @@ import pytest
 from portico.guard.core.principals import NEVER_OF_PROGRAMS, SCOPES_OF, Role, Scope
 from portico.guard.core.tokens import Issuer, SubjectRule
 from portico.kernel.label import Label, Level
-from portico.settings.errors import InvalidSettings
+from portico.settings.load import InvalidSettings
 from tests.settings.conftest import Read
 
 WHOLE = """

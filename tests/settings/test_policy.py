@@ -5,7 +5,7 @@ import pytest
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
-from portico.settings.errors import InvalidSettings
+from portico.settings.load import InvalidSettings
 from tests.settings.conftest import Machine, Read
 
 WHOLE = """

@@ -11,14 +11,17 @@ from portico.guard.core.rate_limits import CallRates
 from portico.learning.core.prefetch.switches import AheadMode
 from portico.learning.core.prefetch.terms import AheadTerms
 from portico.sandbox.core.profile import Place
-from portico.settings.approvals import ApprovalsSettings
-from portico.settings.box import WebSettings
-from portico.settings.errors import InvalidSettings
-from portico.settings.kinds import typed
-from portico.settings.limits import LimitSettings
-from portico.settings.model import EmbeddingSettings, LogSettings, Settings, TelemetrySettings
-from portico.settings.models import ProviderEntry
-from portico.settings.secrets import SecretsSettings
+from portico.settings.agents import ProviderEntry
+from portico.settings.gateway import WebSettings
+from portico.settings.guard import ApprovalsSettings, LimitSettings, SecretsSettings
+from portico.settings.load import InvalidSettings
+from portico.settings.model import (
+    EmbeddingSettings,
+    LogSettings,
+    Settings,
+    TelemetrySettings,
+    typed,
+)
 from tests.settings.conftest import Machine, Read
 
 HOOK = "https://hooks.example/portico?token=hidden"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.settings.errors import InvalidSettings
-from portico.settings.sources import (
+from portico.settings.load import (
+    InvalidSettings,
     almost_settings,
     from_environment,
     from_file,

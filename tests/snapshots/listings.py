@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import httpx2
 
-from portico.adapters.builtin.offers import OFFERED
-from portico.interfaces.mcp.bridge.mount import BridgeFace
-from portico.interfaces.mcp.debate.mount import DebateFace
+from portico.adapters.builtin.server import OFFERED
+from portico.interfaces.mcp.bridge.server import BridgeFace
+from portico.interfaces.mcp.debate.server import DebateFace
 from portico.interfaces.mcp.mount import McpFace
 from portico.testing.upstreams import seen
 from tests.interfaces.console.conftest import console_of

@@ -11,7 +11,7 @@ import anyio.to_thread
 from jinja2 import UndefinedError
 
 from portico.interfaces.console import page
-from portico.interfaces.console.templating import render
+from portico.interfaces.console.page import render
 from tests.debate.virtual_time import in_no_time
 from tests.interfaces.http.asgi import Answer
 from tests.snapshots.world import Look, World, furnished

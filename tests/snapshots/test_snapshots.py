@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from portico.interfaces.console.templating import environment
+from portico.interfaces.console.page import environment
 from tests.snapshots.files import REFRESH, kept
 from tests.snapshots.help import helps
 from tests.snapshots.listings import listings

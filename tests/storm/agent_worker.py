@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import portico.app.agents  # noqa: F401 # one that is forked has it already
-from portico.adapters.postgres.traces import PostgresTraces
+from portico.adapters.postgres.agents.traces import PostgresTraces
 from portico.agents.core.traces import RunTrace, ToolUse, TurnTrace
 from portico.kernel.principal import Principal
 from tests.storm.plan_worker import PlanOrders, Points, served

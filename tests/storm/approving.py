@@ -18,14 +18,13 @@ from typing import Any
 import psycopg
 
 from portico.adapters.dbos.line import DbosLine
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.postgres.approvals import PostgresApprovals
-from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
-from portico.adapters.postgres.line_after_commit import LineAfterCommit
-from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.results import PostgresResults
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
-from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.inline import InlineBus
+from portico.adapters.postgres.gateway.results import PostgresResults
+from portico.adapters.postgres.guard.approvals import PostgresApprovals
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
+from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresKeys
+from portico.adapters.postgres.guard.principals import PostgresPrincipals
+from portico.adapters.postgres.transaction import LineAfterCommit, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.approvals import GatewaySide, open_approvals
 from portico.app.assemble_approvals import ApprovalDoors
@@ -45,7 +44,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.settings.approvals import ApprovalsSettings
+from portico.settings.guard import ApprovalsSettings
 from portico.testing.audit import MemoryAudit
 from portico.testing.events import MemoryBus
 from portico.testing.gateway import a_tool, an_approved_server

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from portico.adapters.postgres import bridge_walls
 from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.bridge import visibility
 from portico.bridge.core.errors import ProjectNotFound
 from portico.bridge.ports import Stretch
 from portico.kernel.label import Label
@@ -143,7 +143,7 @@ def without_the_first_wall(monkeypatch: pytest.MonkeyPatch) -> None:
     def all_of_it(caller: Principal) -> tuple[Label, bool]:  # anybody's
         return TOP, True
 
-    monkeypatch.setattr(bridge_walls, "first_wall", all_of_it)
+    monkeypatch.setattr(visibility, "first_wall", all_of_it)
 
 
 def without_the_wall_below(addresses: Addresses) -> None:

@@ -4,27 +4,25 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from portico.adapters.cross_domain.debate_material import DebateMaterial
-from portico.adapters.cross_domain.debate_promotion import (
-    PROMOTION,
-    CarryOutPromotion,
-    DebatePromotion,
-)
-from portico.adapters.cross_domain.debate_talk import WORDING, DebateTalk
-from portico.adapters.cross_domain.debate_tasks import DebateTasks
-from portico.adapters.cross_domain.errands import RunErrands
-from portico.adapters.inline.line import InlineLine
+from portico.adapters.cross_domain.approval_runs import RunErrands
+from portico.adapters.cross_domain.debaters import DebateMaterial
+from portico.adapters.cross_domain.event_sinks import WORDING, DebateTalk
+from portico.adapters.cross_domain.promotion import PROMOTION, CarryOutPromotion, DebatePromotion
+from portico.adapters.cross_domain.run_contexts import DebateTasks
+from portico.adapters.inline import InlineLine
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.approvals import PostgresApprovals
-from portico.adapters.postgres.debate_blackboard import PostgresBlackboard
-from portico.adapters.postgres.debate_outcomes import PostgresOutcomes
-from portico.adapters.postgres.debate_personas import PostgresPersonas
-from portico.adapters.postgres.debate_promotions import PostgresPromotions
-from portico.adapters.postgres.debate_purse import PostgresPurse
-from portico.adapters.postgres.debate_seats import PostgresSeats
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.spaces import PostgresSpaces
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.postgres.debate.budgets import PostgresPurse
+from portico.adapters.postgres.debate.debates import PostgresBlackboard
+from portico.adapters.postgres.debate.outcomes import (
+    PostgresOutcomes,
+    PostgresPersonas,
+    PostgresPromotions,
+)
+from portico.adapters.postgres.debate.seats import PostgresSeats
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.guard.approvals import PostgresApprovals
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
+from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.app.assemble_debates import DebateDoors, assemble_debates, debate_kinds
 from portico.app.starting import starting
@@ -35,7 +33,7 @@ from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
 from portico.guard.approvals import Approvals
 from portico.guard.ports import Spaces
-from portico.interfaces.http.debate_use_cases import DebateUseCases
+from portico.interfaces.http.use_cases import DebateUseCases
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal
 from portico.testing.agents import Words

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import portico.app.debates  # noqa: F401 # one that is forked has it already
-from portico.adapters.postgres.debate_blackboard import PostgresBlackboard
-from portico.adapters.postgres.debate_purse import PostgresPurse
+from portico.adapters.postgres.debate.budgets import PostgresPurse
+from portico.adapters.postgres.debate.debates import PostgresBlackboard
 from portico.debate.core.debates import DebateId, Note, NoteKind
 from portico.kernel.principal import Principal
 from tests.storm.plan_worker import PlanOrders, Points, served

@@ -27,12 +27,11 @@ from portico.debate.core.debates import (
 from portico.debate.core.events import DebateEnded, VoiceAnswered
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.debate.guests import guest_voice
-from portico.kernel.budget import NOTHING, Cost
+from portico.kernel.budget import NOTHING, Cost, Tokens
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 from portico.testing.debate_voices import a_voice
 from portico.testing.kernel import BEGINNING
 from tests.storm.bridge_world import COMMON, READERS

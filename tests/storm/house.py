@@ -13,12 +13,12 @@ from pathlib import Path
 import psycopg
 
 from portico.adapters.dbos.line import DbosLine
-from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.embedded_store import EmbeddedStore
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
-from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.embedded.server import EmbeddedStore
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import StoreUnavailable

@@ -17,8 +17,7 @@ from typing import Any, LiteralString
 import httpx2
 import psycopg
 
-from portico.adapters.postgres.account import account_for
-from portico.adapters.postgres.embedded_store import EmbeddedStore
+from portico.adapters.postgres.embedded.server import EmbeddedStore, account_for
 from portico.adapters.system.clock import system_entropy
 from portico.engine.core.store import Source
 from portico.kernel.ids import ApprovalId

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 # All that a server loads while it starts, so that one that is forked has it already.
-from portico.adapters.builtin.routing import RoutedUpstreams
-from portico.adapters.postgres.call_history import PostgresCallHistory
-from portico.adapters.postgres.journal import PostgresJournal
+from portico.adapters.builtin.server import RoutedUpstreams
+from portico.adapters.postgres.engine.journal import PostgresJournal
+from portico.adapters.postgres.gateway.calls import PostgresCallHistory
 from portico.app.ground import Ground
 from portico.app.serve import serve
 from portico.engine.core.event_log import NewEntry

@@ -12,35 +12,33 @@ from datetime import timedelta
 import psycopg
 from psycopg import sql
 
-from portico.adapters.cross_domain.errands import RunErrands
-from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.adapters.crypto.signing import Ed25519Signing
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.cross_domain.approval_runs import RunErrands
+from portico.adapters.crypto import AesSivSeal, Ed25519Signing
+from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.approvals import PostgresApprovals
-from portico.adapters.postgres.bridge_attachments import PostgresAttachments
-from portico.adapters.postgres.bridge_conversations import PostgresConversations
-from portico.adapters.postgres.bridge_declassifications import PostgresDeclassifications
-from portico.adapters.postgres.bridge_leases import PostgresLeases
-from portico.adapters.postgres.bridge_memory import PostgresMemory
-from portico.adapters.postgres.bridge_messages import PostgresMessages
-from portico.adapters.postgres.bridge_presence import PostgresPresences
-from portico.adapters.postgres.bridge_projects import PostgresProjects
-from portico.adapters.postgres.bridge_read_state import PostgresReadState
-from portico.adapters.postgres.bridge_search import PostgresMessageSearch
-from portico.adapters.postgres.bridge_vectors import PostgresMessageVectors
-from portico.adapters.postgres.bridge_work import PostgresWorks
-from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
-from portico.adapters.postgres.people import PostgresPeople
-from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.results import PostgresResults
-from portico.adapters.postgres.spaces import PostgresSpaces
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
-from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.postgres.bridge.conversations import (
+    PostgresConversations,
+    PostgresPresences,
+    PostgresProjects,
+)
+from portico.adapters.postgres.bridge.declassification import PostgresDeclassifications
+from portico.adapters.postgres.bridge.leases import PostgresLeases
+from portico.adapters.postgres.bridge.memory import PostgresAttachments, PostgresMemory
+from portico.adapters.postgres.bridge.messages import PostgresMessages, PostgresReadState
+from portico.adapters.postgres.bridge.search import PostgresMessageSearch, PostgresMessageVectors
+from portico.adapters.postgres.bridge.work_items import PostgresWorks
+from portico.adapters.postgres.gateway.results import PostgresResults
+from portico.adapters.postgres.guard.approvals import PostgresApprovals
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
+from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresKeys
+from portico.adapters.postgres.guard.principals import PostgresPeople, PostgresPrincipals
+from portico.adapters.postgres.guard.spaces import PostgresSpaces
+from portico.adapters.postgres.transaction import (
+    BusAfterCommit,
+    EnginePool,
+    Transactions,
+    open_pool,
+)
 from portico.app.assemble_bridge import BridgeDoors, assemble_bridge
 from portico.bridge.core.declassification import found
 from portico.bridge.core.messages import MessageId
@@ -56,9 +54,8 @@ from portico.guard.core.authentication import as_principal, principal_of
 from portico.guard.core.keys import ApiKey, StoredKey
 from portico.guard.core.principals import Identity, Role, Scope
 from portico.guard.ports import Keys, Principals, Together
-from portico.interfaces.http.bridge_use_cases import BridgeUseCases, TalkUseCases, ThingUseCases
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.interfaces.http.use_cases import BridgeUseCases, TalkUseCases, ThingUseCases
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind

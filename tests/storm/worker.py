@@ -17,18 +17,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from portico.adapters.dbos.engine import DbosEngine
+from portico.adapters.dbos.engine import DbosEngine, DbosWorker, Upkeep
 from portico.adapters.dbos.line import DbosLine
-from portico.adapters.dbos.upkeep import Upkeep
-from portico.adapters.dbos.worker import DbosWorker
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.journal import PostgresJournal
-from portico.adapters.postgres.lease import Lease
-from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.inline import InlineBus
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.journal import PostgresJournal
+from portico.adapters.postgres.engine.lease import Lease
+from portico.adapters.postgres.transaction import EnginePool, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.adapters.telemetry.observed_runs import ObservedJournal
+from portico.adapters.telemetry.spans import ObservedJournal
 from portico.app.engine_room import new_executor
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Queue, Step, StepState, Taken

@@ -26,13 +26,13 @@ from portico.agents.ports import Talk, Toolbox, Traces
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.execution import patiently
 from portico.engine.ports import Wakeups
+from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer
 
 _MOST_CONTINUED: Final = 100
 """Runs that one continues, one after another."""

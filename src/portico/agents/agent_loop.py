@@ -37,9 +37,8 @@ from portico.engine.core.errors import StepFailed
 from portico.engine.core.runs import Discreet, Failure
 from portico.engine.execution import patiently
 from portico.engine.ports import Bus
-from portico.kernel.clock import Clock
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Durable
-from portico.kernel.entropy import Entropy
 from portico.kernel.errors import Kind, PorticoError, type_name
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import join

@@ -24,8 +24,7 @@ from portico.guard.core.keys import check_tools
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Contexts, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import join
 from portico.kernel.principal import Principal

@@ -74,11 +74,10 @@ from portico.agents.core.tool_calls import (
 )
 from portico.agents.ports import ModelBook, Models, Speaking, Talk, Toolbox
 from portico.engine.execution import patiently
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.budget import Tokenizer
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
-from portico.kernel.tokens import Tokenizer
 
 _LONG: Final = 400
 """Characters; what is longer is counted once and for all, up to its last blank."""

@@ -29,8 +29,7 @@ from portico.guard.core.errors import ApprovalOver
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject, JsonValue

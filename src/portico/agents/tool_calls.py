@@ -14,8 +14,7 @@ from portico.agents.core.tool_calls import Given, Wanted
 from portico.agents.core.traces import ToolUse
 from portico.agents.ports import Talk, Toolbox, Traces
 from portico.engine.execution import patiently
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.label import join
 
 BAD_ARGUMENTS: Final = "bad_arguments"

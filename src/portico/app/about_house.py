@@ -1,7 +1,7 @@
 """What Portico's own tools are told about Portico itself, by the parts that the gateway is of."""
 
-from portico.adapters.builtin.metrics import Measures
-from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.builtin.status import Measures
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.app.assemble_workflows import WorkflowDoors
 from portico.app.builtin import HouseDoors
 from portico.app.outside import Outside

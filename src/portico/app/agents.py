@@ -9,28 +9,34 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 
-from portico.adapters.builtin.metrics import Spent
-from portico.adapters.cross_domain.agent_calls import Waits
-from portico.adapters.cross_domain.agent_identities import AgentIdentities
-from portico.adapters.cross_domain.agent_offer import Offers
-from portico.adapters.cross_domain.agent_talk import AgentTalk, JsonLines
-from portico.adapters.cross_domain.agent_tasks import AgentTasks
-from portico.adapters.cross_domain.agent_tool_names import GatewayToolNames
-from portico.adapters.cross_domain.agent_toolbox import AsksNobody, GatewayToolbox
-from portico.adapters.cross_domain.agent_tools import LABEL, LAUNCH, TIMEOUT
-from portico.adapters.cross_domain.agent_tools import Running as Exposed
-from portico.adapters.cross_domain.agent_work import AgentWork, acting_in
-from portico.adapters.cross_domain.exposed_agents import ExposedAgents, Exposing
-from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.adapters.postgres.agents import PostgresAgents
-from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.servers import PostgresServers
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
-from portico.adapters.postgres.trace_reports import PostgresTraceReports
-from portico.adapters.postgres.traces import PostgresTraces
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.builtin.status import Spent
+from portico.adapters.cross_domain.agent_tool_exposure import GatewayToolNames, Offers
+from portico.adapters.cross_domain.agent_toolbox import (
+    AgentWork,
+    AsksNobody,
+    GatewayToolbox,
+    Waits,
+    acting_in,
+)
+from portico.adapters.cross_domain.event_sinks import AgentTalk, JsonLines
+from portico.adapters.cross_domain.run_contexts import AgentIdentities, AgentTasks
+from portico.adapters.cross_domain.tool_servers import (
+    LABEL,
+    LAUNCH,
+    TIMEOUT,
+    ExposedAgents,
+    Exposing,
+)
+from portico.adapters.cross_domain.tool_servers import Running as Exposed
+from portico.adapters.crypto import AesSivSeal
+from portico.adapters.postgres.agents.agents import PostgresAgents
+from portico.adapters.postgres.agents.traces import PostgresTraceReports, PostgresTraces
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.gateway.servers import PostgresServers
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
+from portico.adapters.postgres.guard.principals import PostgresPrincipals
+from portico.adapters.postgres.transaction import BusAfterCommit
+from portico.adapters.tokens import O200k
 from portico.agents.agent_loop import RunAgent, TakeTurn
 from portico.agents.conversations import TakeQuestion
 from portico.agents.core.model_requests import ModelAsk, ModelInfo, ModelRef, Piece, ProviderState
@@ -61,9 +67,7 @@ from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
 from portico.gateway.discovery import KeepBuiltin
 from portico.guard.authentication import AsTheyAre
-from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
-from portico.interfaces.http.agent_use_cases import AgentUseCases
-from portico.interfaces.http.model_use_cases import ModelUseCases
+from portico.interfaces.http.use_cases import AgentRunUseCases, AgentUseCases, ModelUseCases
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 

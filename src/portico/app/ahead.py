@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-from portico.adapters.postgres.changes_elsewhere import PostgresElsewhere
-from portico.adapters.postgres.learnt_counts import PostgresLearntCounts
-from portico.adapters.postgres.space_settings import PostgresSpaceSettings
-from portico.adapters.telemetry.ahead_meter import MeteredAhead
+from portico.adapters.postgres.gateway.calls import PostgresElsewhere
+from portico.adapters.postgres.guard.spaces import PostgresSpaceSettings
+from portico.adapters.postgres.learning.counts import PostgresLearntCounts
+from portico.adapters.postgres.transaction import BusAfterCommit
+from portico.adapters.telemetry.metrics import MeteredAhead
 from portico.app.background import Lasting
 from portico.app.engine_room import event_log
 from portico.app.outside import Outside
@@ -15,7 +15,7 @@ from portico.engine.ports import Bus, EventLog
 from portico.gateway.catalog import Catalogues
 from portico.gateway.ports import Servers
 from portico.guard.ports import Audit, SpaceSettings
-from portico.interfaces.http.ahead_use_cases import AheadUseCases
+from portico.interfaces.http.use_cases import AheadUseCases
 from portico.kernel.clock import Clock
 from portico.learning.core.prefetch.terms import AheadTerms
 from portico.learning.graph_ports import LearntCounts
@@ -25,7 +25,7 @@ from portico.learning.prefetch.show_ahead import ListAheadEdges, ShowAhead
 from portico.learning.prefetch.switch_ahead import SwitchAhead
 from portico.learning.prefetch.switchboard import Switchboard
 from portico.learning.prefetch_ports import Elsewhere
-from portico.settings.ahead import AheadSettings
+from portico.settings.gateway import AheadSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

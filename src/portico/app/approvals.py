@@ -6,21 +6,21 @@ from typing import Final
 
 import httpx2
 
-from portico.adapters.cross_domain.approval_news import LoggedNews
-from portico.adapters.cross_domain.errands import RunErrands
-from portico.adapters.cross_domain.waiting_runs import NewsForRuns, RunsThatWait
+from portico.adapters.cross_domain.approval_runs import NewsForRuns, RunErrands, RunsThatWait
+from portico.adapters.cross_domain.event_sinks import LoggedNews
 from portico.adapters.egress.approval_webhook import ApprovalWebhook, NewsByWebhook
-from portico.adapters.egress.bounded import Bounds
-from portico.adapters.egress.client import guarded_client, written
-from portico.adapters.postgres.approvals import PostgresApprovals
-from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
-from portico.adapters.postgres.line_after_commit import LineAfterCommit
-from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
-from portico.adapters.postgres.trusted_clients import PostgresTrustedClients
-from portico.adapters.secrets.references import References
+from portico.adapters.egress.client import Bounds, guarded_client, written
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.guard.approvals import PostgresApprovals
+from portico.adapters.postgres.guard.keys import (
+    PostgresKeyRing,
+    PostgresKeys,
+    PostgresTrustedClients,
+)
+from portico.adapters.postgres.guard.principals import PostgresPrincipals
+from portico.adapters.postgres.transaction import BusAfterCommit, LineAfterCommit
+from portico.adapters.secrets import References
 from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.outside import Outside
 from portico.app.starting import starting
@@ -31,8 +31,8 @@ from portico.guard.approvals import Approvals
 from portico.guard.core.secrets import parse_ref
 from portico.guard.ports import Contexts, Rules
 from portico.kernel.clock import Clock
-from portico.settings.approvals import ApprovalsSettings
-from portico.settings.sources import process_environment
+from portico.settings.guard import ApprovalsSettings
+from portico.settings.load import process_environment
 
 _BRIEFLY: Final = Bounds(seconds=10.0, largest=100_000, redirects=0)
 _HEADERS: Final = {"accept": "*/*"}

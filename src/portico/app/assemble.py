@@ -45,10 +45,9 @@ from portico.guard.ports import (
 from portico.guard.principals import AddPrincipal, ChangePrincipal, ListPrincipals, ShowPrincipal
 from portico.guard.sessions import EndSession, LeaveSession, ListSessions, OpenSession, TakeSession
 from portico.guard.spaces import DeleteSpace, ExportSpace, FoundSpace, RenameSpace, ShowSpace
-from portico.interfaces.http.sse import ServerSentEvents
+from portico.interfaces.http.streaming import ServerSentEvents
 from portico.interfaces.http.use_cases import UseCases
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.sandbox.core.probes import Report
 
 

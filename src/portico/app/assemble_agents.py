@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from portico.adapters.agent_toml.toml import TomlAgentFiles
+from portico.adapters.agent_toml import TomlAgentFiles
 from portico.adapters.telemetry.agent_spans import OtlpSpans
 from portico.agents.agent_checks import CheckAgent
 from portico.agents.agents import (
@@ -30,9 +30,8 @@ from portico.agents.traces import (
     TraceReports,
 )
 from portico.guard.ports import Audit, Contexts, Together
-from portico.interfaces.http.agent_use_cases import AgentUseCases
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.interfaces.http.use_cases import AgentUseCases
+from portico.kernel.clock import Clock, Entropy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

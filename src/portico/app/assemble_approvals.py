@@ -39,9 +39,8 @@ from portico.guard.core.approvals import AnswerKind
 from portico.guard.core.errors import BadAnswer
 from portico.guard.key_trust import ShowTrust, TrustClient
 from portico.guard.ports import Audit, Contexts, KeyRing, Keys, Principals, Rules, Together, Vault
-from portico.interfaces.http.approval_use_cases import ApprovalUseCases
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.interfaces.http.use_cases import ApprovalUseCases
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.workflows.core.texts import unfinished

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from portico.adapters.cross_domain.errands import RunErrands
+from portico.adapters.cross_domain.approval_runs import RunErrands
 from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.starting import starting
 from portico.bridge.activity import Bulletin, Cursors, FollowConversations
@@ -81,14 +81,13 @@ from portico.engine.ports import Bus, Seal
 from portico.guard.approvals import AskApproval
 from portico.guard.authentication import AsTheyAre
 from portico.guard.ports import Audit, Contexts, KeyRing, Together
-from portico.interfaces.http.bridge_use_cases import (
+from portico.interfaces.http.use_cases import (
     BridgeUseCases,
     LettingOutUseCases,
     TalkUseCases,
     ThingUseCases,
 )
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.workflows.execution import EngineSide
 
 

@@ -47,10 +47,9 @@ from portico.debate.replay import ReplayDebate
 from portico.engine.runs import Kind
 from portico.guard.authentication import AsTheyAre
 from portico.guard.ports import Audit, Together
-from portico.interfaces.http.debate_use_cases import DebateUseCases
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
-from portico.kernel.tokens import Tokenizer
+from portico.interfaces.http.use_cases import DebateUseCases
+from portico.kernel.budget import Tokenizer
+from portico.kernel.clock import Clock, Entropy
 from portico.workflows.execution import EngineSide
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from portico.adapters.builtin.routing import RoutedUpstreams
-from portico.adapters.cross_domain.workflow_tools import Running, WorkflowTools
+from portico.adapters.builtin.server import RoutedUpstreams
+from portico.adapters.cross_domain.tool_servers import WorkflowRunning, WorkflowTools
 from portico.app.ahead import AheadDoors, AheadSwitches
 from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.assemble_logins import LoginDoors
@@ -73,11 +73,10 @@ from portico.gateway.surface import DescribeTools, ShowSurface
 from portico.gateway.tool_usage import Habits
 from portico.guard.policy_gate import Gate
 from portico.guard.ports import Audit, Contexts, Secrets, Together
-from portico.interfaces.http.gateway_use_cases import GatewayUseCases
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.interfaces.http.use_cases import GatewayUseCases
+from portico.kernel.budget import Tokenizer
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.json import JsonValue
-from portico.kernel.tokens import Tokenizer
 from portico.learning.graph.graphs import Graphs
 from portico.learning.lessons import Lessons
 from portico.learning.ports import Learns
@@ -166,7 +165,7 @@ class Gateway:
 
 
 def assemble_gateway(doors: GatewayDoors) -> Gateway:
-    late: list[Running] = []
+    late: list[WorkflowRunning] = []
     inside = {WORKFLOWS: WorkflowTools(lambda: late[0])}
     doors = replace(doors, upstreams=RoutedUpstreams(inside, doors.upstreams))
     servers, tools, upstreams = doors.servers, doors.tools, doors.upstreams

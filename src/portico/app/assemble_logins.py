@@ -26,10 +26,9 @@ from portico.guard.oauth_logins import (
     ShowLoginAhead,
 )
 from portico.guard.ports import Audit, Principals
-from portico.interfaces.http.login_use_cases import LoginUseCases
-from portico.interfaces.http.logins import AHEAD, CALLBACK
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.interfaces.http.secrets import AHEAD, CALLBACK
+from portico.interfaces.http.use_cases import LoginUseCases
+from portico.kernel.clock import Clock, Entropy
 
 
 @dataclass(frozen=True, kw_only=True)

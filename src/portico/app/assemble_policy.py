@@ -15,9 +15,8 @@ from portico.guard.ports import (
     Together,
 )
 from portico.guard.rules import AddRule, ListRules, RemoveRule
-from portico.interfaces.http.policy_use_cases import PolicyUseCases
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.interfaces.http.use_cases import PolicyUseCases
+from portico.kernel.clock import Clock, Entropy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from portico.guard.ports import Audit, Secrets, SecretUses
 from portico.guard.secrets import ListSecrets, SetSecret, UnsetSecret
-from portico.interfaces.http.secret_use_cases import SecretUseCases
+from portico.interfaces.http.use_cases import SecretUseCases
 from portico.kernel.clock import Clock
 
 

@@ -15,10 +15,9 @@ from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.ports import CallHistory, SchemaCheck
 from portico.guard.authentication import AsTheyAre
 from portico.guard.ports import Audit, Contexts, Together
-from portico.interfaces.http.workflow_use_cases import WorkflowUseCases
-from portico.kernel.clock import Clock
+from portico.interfaces.http.use_cases import WorkflowUseCases
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.effect import Effect
-from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.principal import Principal
 from portico.workflows.control import (

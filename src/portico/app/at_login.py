@@ -9,7 +9,7 @@ from typing import Final
 from portico.adapters.system.login_units import AGENT, UNIT, launchd_agent, systemd_unit
 from portico.app.ground import Ground
 from portico.interfaces.cli.keeping import AtLogin, NoBackground
-from portico.settings.sources import process_environment
+from portico.settings.load import process_environment
 
 _TAKEN_ALONG: Final = ("PORTICO_HOME", "PORTICO_CONFIG")
 """Where things are. The others may be secret, and belong into the configuration."""

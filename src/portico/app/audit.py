@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from portico.adapters.postgres.audit import PostgresAudit, PostgresAuditLog
+from portico.adapters.postgres.guard.audit import PostgresAudit, PostgresAuditLog
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.audit_heads import AuditHeadsFile
 from portico.adapters.system.clock import SystemClock
-from portico.adapters.telemetry.audit_heads import tell_head
+from portico.adapters.telemetry.spans import tell_head
 from portico.app.ground import Ground
 from portico.gateway.ports import house
 from portico.guard.audit import ExportHeads

@@ -16,22 +16,19 @@ from portico.adapters.egress.dialer import Dialer
 from portico.adapters.sandbox.availability import lack_of
 from portico.adapters.sandbox.bubblewrap import BubblewrapBox
 from portico.adapters.sandbox.cgroup import Groups, find_groups
-from portico.adapters.sandbox.grants import Bounds
+from portico.adapters.sandbox.folders import Bounds, Reserved
 from portico.adapters.sandbox.landlock import LandlockBox
 from portico.adapters.sandbox.probes.attempts import CanaryAttempts, situation
-from portico.adapters.sandbox.reserved import Reserved
-from portico.adapters.sandbox.server_cells import ServerCells
-from portico.adapters.sandbox.server_walls import ServerWalls
-from portico.adapters.sandbox.surroundings import Looking
+from portico.adapters.sandbox.server_processes import Looking, ServerCells, ServerWalls
+from portico.adapters.system.files import short_folder
 from portico.adapters.system.removing import remove_tree
-from portico.adapters.system.sockets import short_folder
 from portico.app.ground import Ground
 from portico.sandbox.core.errors import BoxUnavailable
 from portico.sandbox.core.probes import Backend, Report
 from portico.sandbox.core.profile import Limits
 from portico.sandbox.probes import SelfTest
 from portico.sandbox.requests import Box
-from portico.settings.sources import process_environment
+from portico.settings.load import process_environment
 
 _log: Final = logging.getLogger("portico.sandbox")
 _WAY_OUT: Final = logging.getLogger("portico.web")

@@ -8,25 +8,25 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from portico.adapters.cross_domain.message_meaning import MessageMeaning
-from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.adapters.crypto.signing import Ed25519Signing
-from portico.adapters.postgres.bridge_attachments import PostgresAttachments
-from portico.adapters.postgres.bridge_conversations import PostgresConversations
-from portico.adapters.postgres.bridge_declassifications import PostgresDeclassifications
-from portico.adapters.postgres.bridge_graphs import MessageGraphs
-from portico.adapters.postgres.bridge_leases import PostgresLeases
-from portico.adapters.postgres.bridge_memory import PostgresMemory
-from portico.adapters.postgres.bridge_messages import PostgresMessages
-from portico.adapters.postgres.bridge_presence import PostgresPresences
-from portico.adapters.postgres.bridge_projects import PostgresProjects
-from portico.adapters.postgres.bridge_read_state import PostgresReadState
-from portico.adapters.postgres.bridge_search import PostgresMessageSearch
-from portico.adapters.postgres.bridge_vectors import PostgresMessageVectors
-from portico.adapters.postgres.bridge_work import PostgresWorks
-from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.people import PostgresPeople
+from portico.adapters.cross_domain.embeddings import MessageMeaning
+from portico.adapters.crypto import AesSivSeal, Ed25519Signing
+from portico.adapters.postgres.bridge.conversations import (
+    PostgresConversations,
+    PostgresPresences,
+    PostgresProjects,
+)
+from portico.adapters.postgres.bridge.declassification import PostgresDeclassifications
+from portico.adapters.postgres.bridge.leases import PostgresLeases
+from portico.adapters.postgres.bridge.memory import PostgresAttachments, PostgresMemory
+from portico.adapters.postgres.bridge.messages import PostgresMessages, PostgresReadState
+from portico.adapters.postgres.bridge.search import (
+    MessageGraphs,
+    PostgresMessageSearch,
+    PostgresMessageVectors,
+)
+from portico.adapters.postgres.bridge.work_items import PostgresWorks
+from portico.adapters.postgres.guard.principals import PostgresPeople
+from portico.adapters.postgres.transaction import BusAfterCommit, EnginePool
 from portico.app.assemble_bridge import BridgeDoors, ask_to_lower, assemble_bridge
 from portico.app.background import Lasting, ended, kept_up
 from portico.app.gateway import Opened
@@ -36,9 +36,8 @@ from portico.bridge.core.declassification import found
 from portico.bridge.declassification import DECLASSIFICATION, CarryOutDeclassification
 from portico.bridge.search import EmbedMessages
 from portico.engine.runs import Kind
-from portico.interfaces.http.bridge_use_cases import BridgeUseCases
-from portico.interfaces.http.use_cases import UseCases
-from portico.interfaces.mcp.bridge.uses import BridgeUses
+from portico.interfaces.http.use_cases import BridgeUseCases, UseCases
+from portico.interfaces.mcp.bridge.definitions import BridgeUses
 from portico.kernel.clock import Clock
 
 _EMBEDDING: Final = timedelta(seconds=5)

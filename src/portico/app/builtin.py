@@ -7,23 +7,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portico.adapters.builtin.check_permission import CheckPermission, Weigh
-from portico.adapters.builtin.fetch import Fetch
-from portico.adapters.builtin.list_files import ListFiles
-from portico.adapters.builtin.make_folder import MakeFolder
-from portico.adapters.builtin.metrics import Measures, Metrics
-from portico.adapters.builtin.models_info import Models, ModelsInfo
-from portico.adapters.builtin.move_file import MoveFile
-from portico.adapters.builtin.notify import Notify, Tell
-from portico.adapters.builtin.read_file import ReadFile
-from portico.adapters.builtin.remove_file import RemoveFile
-from portico.adapters.builtin.run_code import RunCode
-from portico.adapters.builtin.send_request import SendRequest
+from portico.adapters.builtin.files import (
+    ListFiles,
+    MakeFolder,
+    MoveFile,
+    Owner,
+    ReadFile,
+    RemoveFile,
+    Workspaces,
+    WriteFile,
+)
+from portico.adapters.builtin.programs import OpenBox, RunCode, Shell
 from portico.adapters.builtin.server import BuiltinTools
-from portico.adapters.builtin.shell import OpenBox, Shell
-from portico.adapters.builtin.workflow_state import OwnRuns, WorkflowState
-from portico.adapters.builtin.workspace import Owner, Workspaces
-from portico.adapters.builtin.write_file import WriteFile
+from portico.adapters.builtin.status import (
+    CheckPermission,
+    Measures,
+    Metrics,
+    Models,
+    ModelsInfo,
+    Notify,
+    OwnRuns,
+    Tell,
+    Weigh,
+    WorkflowState,
+)
+from portico.adapters.builtin.web import Fetch, SendRequest
 from portico.app.ground import Ground
 from portico.sandbox.core.errors import BoxUnavailable
 from portico.sandbox.requests import Files, Interpreter, Web
@@ -65,8 +73,7 @@ class BuiltinDoors:
                 await self._interpreter.close()
 
     async def open_web(self) -> Web:
-        from portico.adapters.egress.client import guarded_client
-        from portico.adapters.egress.fetch import GuardedWeb
+        from portico.adapters.egress.client import GuardedWeb, guarded_client
 
         async with self._opening:
             if self._client is None:  # in a thread: it reads all certificates that we trust
@@ -106,7 +113,7 @@ def open_builtin(ground: Ground, doors: BuiltinDoors, open_box: OpenBox) -> Buil
 
 
 def _files(folder: Path) -> Files:
-    from portico.adapters.confined_files.folder import FolderFiles
+    from portico.adapters.confined_files import FolderFiles
 
     return FolderFiles(folder)
 
@@ -119,7 +126,7 @@ def _new_interpreter() -> "MontyInterpreter":
 
 def _owner(ground: Ground) -> Owner | None:
     """Whoever things in the box run as, if that is not us."""
-    from portico.adapters.sandbox.account import account_for
+    from portico.adapters.sandbox.runner import account_for
 
     try:
         account = account_for(ground.loaded.settings.box.run_as)

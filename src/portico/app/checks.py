@@ -39,7 +39,7 @@ class CheckRunning:
     ground: Ground
 
     async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # whoever started it ends it
-        from portico.adapters.system.listening import told_version
+        from portico.adapters.system.bind_address import told_version
 
         private, installed = self.ground.private_socket, self.ground.version
         port = self.ground.loaded.settings.server.port

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from portico.adapters.client_configs.reading import ClientFiles
+from portico.adapters.client_configs import ClientFiles
 from portico.app.ground import Ground
-from portico.settings.load import own_file
-from portico.settings.sources import process_environment
+from portico.settings.load import own_file, process_environment
 
 
 def client_files(ground: Ground) -> ClientFiles:

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from portico.adapters.client_configs.connecting import ClientConnections
-from portico.adapters.client_configs.kept import Kept
-from portico.adapters.client_configs.whereabouts import ClientPlaces
+from portico.adapters.client_entry import ClientConnections, ClientPlaces, Kept
 from portico.app.client_files import client_files
 from portico.app.ground import Ground
 from portico.gateway.core.config_documents import Described
-from portico.settings.sources import process_environment
+from portico.settings.load import process_environment
 
 _GIVEN: Final = ("PORTICO_HOME", "PORTICO_CONFIG")
 """Variables that say which installation it is; a client would start the usual one without them."""

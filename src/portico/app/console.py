@@ -5,16 +5,15 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.crypto import AesSivSeal
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.app.ground import Ground
 from portico.app.outside import Outside
 from portico.engine.event_log import Tails
-from portico.interfaces.http.gateway_use_cases import GatewayUseCases
-from portico.interfaces.http.use_cases import UseCases
+from portico.interfaces.http.use_cases import GatewayUseCases, UseCases
 
 if TYPE_CHECKING:
-    from portico.interfaces.console.house import House
+    from portico.interfaces.console.page import House
 
 PATHS: Final = (
     "/",
@@ -70,8 +69,8 @@ def console_house(
     gateway: GatewayUseCases,
     rooms: Mapping[str, object],
 ) -> "House":
-    from portico.interfaces.console.house import House
     from portico.interfaces.console.live import PageWords
+    from portico.interfaces.console.page import House
 
     log = PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy)
     seal = AesSivSeal.from_pepper(ground.pepper())

@@ -10,34 +10,33 @@ from decimal import Decimal
 from functools import partial
 from typing import Final
 
-from portico.adapters.cli_debaters.availability import Availability
-from portico.adapters.cli_debaters.program import USUAL, programs_of
-from portico.adapters.cli_debaters.voices import ProgramVoices
-from portico.adapters.cross_domain.debate_agents import AgentVoices
-from portico.adapters.cross_domain.debate_material import DebateMaterial
-from portico.adapters.cross_domain.debate_meaning import DebateMeaning
-from portico.adapters.cross_domain.debate_models import ModelVoices
-from portico.adapters.cross_domain.debate_promotion import (
-    PROMOTION,
-    CarryOutPromotion,
-    DebatePromotion,
+from portico.adapters.cli_debaters.debaters import Availability, ProgramVoices
+from portico.adapters.cli_debaters.programs import USUAL, programs_of
+from portico.adapters.cross_domain.debaters import (
+    AgentVoices,
+    DebateMaterial,
+    DebateVoices,
+    ModelVoices,
 )
-from portico.adapters.cross_domain.debate_talk import WORDING, DebateTalk
-from portico.adapters.cross_domain.debate_tasks import DebateTasks
-from portico.adapters.cross_domain.debate_voices import DebateVoices
-from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.adapters.debate_logs.logs import DebateLogs
-from portico.adapters.postgres.bridge_memory import PostgresMemory
-from portico.adapters.postgres.bridge_projects import PostgresProjects
-from portico.adapters.postgres.debate_blackboard import PostgresBlackboard
-from portico.adapters.postgres.debate_outcomes import PostgresOutcomes
-from portico.adapters.postgres.debate_personas import PostgresPersonas
-from portico.adapters.postgres.debate_promotions import PostgresPromotions
-from portico.adapters.postgres.debate_purse import PostgresPurse
-from portico.adapters.postgres.debate_seats import PostgresSeats
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.cross_domain.embeddings import DebateMeaning
+from portico.adapters.cross_domain.event_sinks import WORDING, DebateTalk
+from portico.adapters.cross_domain.promotion import PROMOTION, CarryOutPromotion, DebatePromotion
+from portico.adapters.cross_domain.run_contexts import DebateTasks
+from portico.adapters.crypto import AesSivSeal
+from portico.adapters.debate_logs import DebateLogs
+from portico.adapters.postgres.bridge.conversations import PostgresProjects
+from portico.adapters.postgres.bridge.memory import PostgresMemory
+from portico.adapters.postgres.debate.budgets import PostgresPurse
+from portico.adapters.postgres.debate.debates import PostgresBlackboard
+from portico.adapters.postgres.debate.outcomes import (
+    PostgresOutcomes,
+    PostgresPersonas,
+    PostgresPromotions,
+)
+from portico.adapters.postgres.debate.seats import PostgresSeats
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
+from portico.adapters.tokens import O200k
 from portico.app.agents import OpenedAgents
 from portico.app.assemble_bridge import ask_to_lower
 from portico.app.assemble_debates import DebateDoors, assemble_debates, debate_kinds
@@ -54,12 +53,11 @@ from portico.debate.replay import KeepLogs
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
 from portico.guard.authentication import AsTheyAre
-from portico.interfaces.http.debate_use_cases import DebateUseCases
-from portico.interfaces.http.use_cases import UseCases
-from portico.interfaces.mcp.debate.uses import DebateUses
+from portico.interfaces.http.use_cases import DebateUseCases, UseCases
+from portico.interfaces.mcp.debate.definitions import DebateUses
 from portico.kernel.clock import Clock
-from portico.settings.debate import DebateSettings
-from portico.settings.sources import process_environment
+from portico.settings.agents import DebateSettings
+from portico.settings.load import process_environment
 
 _PURGING: Final = timedelta(hours=24)
 

@@ -4,8 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from portico.adapters.postgres.checks import CheckDatabase, CheckSchema, CheckWalls
-from portico.adapters.system.checks import CheckPort, CheckPrivateFiles, CheckPython
-from portico.adapters.system.upkeep_checks import CheckDisk, CheckLeftovers
+from portico.adapters.system.checks import (
+    CheckDisk,
+    CheckLeftovers,
+    CheckPort,
+    CheckPrivateFiles,
+    CheckPython,
+)
 from portico.app.checks import CheckBox, CheckKey, CheckRunning
 from portico.app.client_checks import CheckClients
 from portico.app.ground import Ground, reachable

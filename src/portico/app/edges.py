@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
-from portico.adapters.postgres.tool_edges import PostgresEdgeBook
+from portico.adapters.postgres.learning.counts import (
+    PostgresEdgeBook,
+    PostgresSeenFlows,
+    PostgresShapes,
+)
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.catalog import Catalogues
 from portico.gateway.inferred_schema import KnownShapes
 from portico.gateway.ports import Embedder, Shapes
 from portico.gateway.search import LookUp
 from portico.guard.ports import Contexts
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.learning.dataflow.find_producers import FindProducers
 from portico.learning.dataflow.propose_edges import ProposeEdges
 from portico.learning.graph_ports import EdgeBook

@@ -11,18 +11,20 @@ from typing import Final
 
 import httpx2
 
-from portico.adapters.egress.bounded import Bounds
-from portico.adapters.egress.client import guarded_client, written
-from portico.adapters.embeddings.encoder_folder import EncoderFolder
-from portico.adapters.embeddings.fetching import LARGEST, Progress
-from portico.adapters.embeddings.pull import ADAPTER, Order, PullEncoder
-from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
-from portico.adapters.embeddings.source import Wanted, open_encoder
+from portico.adapters.egress.client import Bounds, guarded_client, written
+from portico.adapters.embeddings.encoders import EncoderFolder
+from portico.adapters.embeddings.pull import ADAPTER, LARGEST, Order, Progress, PullEncoder
+from portico.adapters.embeddings.sentence_encoders import (
+    Endpoint,
+    RemoteEmbedder,
+    Wanted,
+    open_encoder,
+)
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.app.ground import Ground
 from portico.gateway.core.search_text import EmbeddingModel, StoredEncoder
 from portico.interfaces.cli.house import EncoderOrder
-from portico.settings.sources import process_environment
+from portico.settings.load import process_environment
 
 _VECTORS: Final = Bounds(seconds=None, largest=100_000_000, redirects=0)
 """How long it may take is for whoever asks: a model on this machine may be slow."""

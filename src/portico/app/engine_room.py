@@ -8,15 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from portico.adapters.dbos.engine import DbosEngine
-from portico.adapters.dbos.upkeep import Upkeep
-from portico.adapters.dbos.worker import DbosWorker
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.journal import PostgresJournal
-from portico.adapters.postgres.lease import Lease
-from portico.adapters.postgres.retention import PostgresRetention
-from portico.adapters.telemetry.observed_runs import ObservedJournal, observed_leg
+from portico.adapters.dbos.engine import DbosEngine, DbosWorker, Upkeep
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.journal import PostgresJournal
+from portico.adapters.postgres.engine.lease import Lease
+from portico.adapters.postgres.engine.retention import PostgresRetention
+from portico.adapters.postgres.transaction import EnginePool
+from portico.adapters.telemetry.spans import ObservedJournal, observed_leg
 from portico.app.outside import Outside
 from portico.engine.core.retention import Keep
 from portico.engine.core.runs import Queue
@@ -24,7 +22,7 @@ from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal, Line
 from portico.engine.retention import Retain
 from portico.engine.runs import Kinds
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Entropy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,29 +12,24 @@ from typing import Final
 
 import httpx2
 
-from portico.adapters.builtin.offers import LAUNCH
-from portico.adapters.builtin.routing import Part, RoutedUpstreams
-from portico.adapters.builtin.servers import ServersWithBuiltin
-from portico.adapters.client_configs.sources import FileSources
-from portico.adapters.cross_domain.agent_tools import AgentTools
-from portico.adapters.embeddings.source import open_encoder
+from portico.adapters.builtin.server import LAUNCH, Part, RoutedUpstreams, ServersWithBuiltin
+from portico.adapters.client_configs import FileSources
+from portico.adapters.cross_domain.tool_servers import AgentTools
+from portico.adapters.embeddings.sentence_encoders import open_encoder
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.adapters.json_schema import JsonSchemaCheck
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.terms import Terms
-from portico.adapters.postgres.acquaintances import PostgresAcquaintances
-from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-from portico.adapters.postgres.call_history import PostgresCallHistory
-from portico.adapters.postgres.line_after_commit import LineAfterCommit
-from portico.adapters.postgres.results import PostgresResults
-from portico.adapters.postgres.saved_workflows import PostgresSavedWorkflows
-from portico.adapters.postgres.servers import PostgresServers
-from portico.adapters.postgres.tools import PostgresTools
-from portico.adapters.postgres.vectors import PostgresVectors
-from portico.adapters.stemming.snowball import stem
-from portico.adapters.system.shipped_effects import shipped_effects
-from portico.adapters.system.shipped_profiles import shipped_profiles
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.mcp.stdio import Terms
+from portico.adapters.postgres.gateway.calls import PostgresCallHistory
+from portico.adapters.postgres.gateway.results import PostgresResults
+from portico.adapters.postgres.gateway.servers import PostgresServers
+from portico.adapters.postgres.gateway.tools import PostgresTools, PostgresVectors
+from portico.adapters.postgres.learning.counts import PostgresAcquaintances
+from portico.adapters.postgres.transaction import BusAfterCommit, LineAfterCommit
+from portico.adapters.postgres.workflows.saved import PostgresSavedWorkflows
+from portico.adapters.stemming import stem
+from portico.adapters.system.shipped_lists import shipped_effects, shipped_profiles
+from portico.adapters.tokens import O200k
 from portico.app.about_house import bring_house
 from portico.app.ahead import open_ahead
 from portico.app.approvals import GatewaySide, open_approvals
@@ -64,10 +59,10 @@ from portico.gateway.server_files import FollowSources, ReconcileServers
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.interfaces.http.use_cases import UseCases
-from portico.interfaces.mcp.uses import GatewayUses, WorkflowUses
+from portico.interfaces.mcp.request_context import GatewayUses, WorkflowUses
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
-from portico.settings.sources import process_environment
+from portico.settings.load import process_environment
 from portico.workflows.runs import LatestAnswer
 
 _log: Final = logging.getLogger("portico.gateway")

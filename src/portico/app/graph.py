@@ -1,8 +1,8 @@
 """The learnt graph, put on its doors."""
 
-from portico.adapters.graph.rust_math import RustGraphMath
+from portico.adapters.graph import RustGraphMath
 from portico.gateway.catalog import Catalogues
-from portico.interfaces.http.graph_use_cases import GraphUseCases
+from portico.interfaces.http.use_cases import GraphUseCases
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 from portico.learning.graph.graphs import Graphs

@@ -34,8 +34,7 @@ class Ground:
     @cached_property
     def loaded(self) -> "Loaded":
         """Raises `InvalidSettings`, `UnreadableSettings`."""
-        from portico.settings.load import load
-        from portico.settings.sources import process_environment
+        from portico.settings.load import load, process_environment
 
         return load(process_environment(), folder=Path.cwd(), config=self.config, flags=self.flags)
 
@@ -56,7 +55,7 @@ class Ground:
         """Where the server of this installation answers its own user; Windows has none."""
         if sys.platform == "win32":
             return None
-        from portico.adapters.system.sockets import short_folder
+        from portico.adapters.system.files import short_folder
 
         folder = short_folder(self.loaded.paths.data / "server")
         return folder / f"{self.loaded.settings.server.port}.sock"
@@ -98,8 +97,8 @@ class Ground:
 
     def migrate(self) -> "MigrateStore":
         from portico.adapters.dbos.tables import DbosTables
-        from portico.adapters.postgres.event_months import EventMonths
-        from portico.adapters.postgres.schema import PostgresSchema, known_migrations
+        from portico.adapters.postgres.engine.event_log import EventMonths
+        from portico.adapters.postgres.store import PostgresSchema, known_migrations
         from portico.engine.store import MigrateStore
 
         owner = self.store.owner_address
@@ -124,7 +123,7 @@ class Ground:
         return Path(chosen).expanduser() if chosen else self.loaded.paths.agent_key_file
 
     def save_key(self, key: str, *, agent: bool = False) -> Path:
-        from portico.adapters.system.private_files import write_private
+        from portico.adapters.system.files import write_private
 
         file = self.agent_key_file if agent else self.loaded.paths.key_file
         write_private(file, f"{key}\n")

@@ -16,7 +16,7 @@ from portico.interfaces.cli.house import (
 )
 
 if TYPE_CHECKING:
-    from portico.adapters.client_configs.connecting import ClientConnections
+    from portico.adapters.client_entry import ClientConnections
     from portico.adapters.postgres.store import PostgresStore
     from portico.app.demo import PorticoDemo
     from portico.app.encoders import GroundEncoders
@@ -46,8 +46,7 @@ class PorticoHouse:
         return PorticoHouse(ground, self.in_demo)
 
     def whereabouts(self) -> Whereabouts:
-        from portico.settings.load import own_file
-        from portico.settings.sources import process_environment
+        from portico.settings.load import own_file, process_environment
 
         paths = self.ground.loaded.paths
         own, programs = self._key_files
@@ -90,11 +89,9 @@ class PorticoHouse:
         return next(entry for entry in self.settings() if entry.path == path)
 
     def change_setting(self, path: str, value: str | list[str] | None) -> SettingChange:
-        from portico.adapters.system.private_files import write_private
+        from portico.adapters.system.files import write_private
         from portico.settings.edit import STARTER, read_as_it_is, with_setting, without_setting
-        from portico.settings.errors import InvalidSettings
-        from portico.settings.load import check, own_file
-        from portico.settings.sources import process_environment
+        from portico.settings.load import InvalidSettings, check, own_file, process_environment
 
         file = own_file(process_environment(), self.ground.config)
         text = read_as_it_is(file) if file.exists() else STARTER
@@ -113,7 +110,7 @@ class PorticoHouse:
 
     def _overrules(self, path: str, file: Path) -> str | None:
         """Where the value in force comes from, if not from `file`."""
-        from portico.settings.errors import InvalidSettings, UnreadableSettings
+        from portico.settings.load import InvalidSettings, UnreadableSettings
 
         try:
             loaded = Ground(self.ground.config, self.ground.flags).loaded
@@ -158,16 +155,15 @@ class PorticoHouse:
         return open_upgrade(self.ground.wanted_store)
 
     def archive(self) -> "Archive":
-        from portico.adapters.postgres.archive import PostgresArchive
-        from portico.adapters.postgres.binaries import client_programs
+        from portico.adapters.postgres.embedded.programs import PostgresArchive, client_programs
 
         return PostgresArchive(self.ground.store.owner_address, client_programs)
 
     def provision(self, admin_dsn: str, *, rotate: bool, write: bool) -> Provisioned:
-        from portico.adapters.postgres.passwords import new_passwords
-        from portico.adapters.postgres.provision import provision, provisioned_addresses
+        from portico.adapters.postgres.addresses import new_passwords
+        from portico.adapters.postgres.store import provision, provisioned_addresses
         from portico.adapters.system.clock import system_entropy
-        from portico.adapters.system.private_files import write_private
+        from portico.adapters.system.files import write_private
         from portico.settings.edit import as_toml
 
         passwords = new_passwords(system_entropy).by_role
@@ -202,7 +198,7 @@ class PorticoHouse:
         return GroundUninstalling(self.ground)
 
     def serve(self, announce: Callable[[str], None], *, started_by: str) -> None:
-        from portico.adapters.system.listening import AddressTaken, by_another
+        from portico.adapters.system.bind_address import AddressTaken, by_another
         from portico.app.serve import serve
 
         try:
@@ -224,7 +220,7 @@ class PorticoHouse:
         return PorticoDemo(PorticoHouse(self.ground, in_demo=True), self.ground.loaded.paths)
 
     def save_key(self, key: str, *, agent: bool = False) -> Path:
-        from portico.adapters.system.private_files import write_private
+        from portico.adapters.system.files import write_private
 
         own, programs = self._key_files
         file = programs if agent else own

@@ -60,14 +60,13 @@ class GroundImporting:
     async def opened(self) -> AsyncIterator[ImportRoom]:
         from portico.adapters.mcp.pool import UpstreamPool
         from portico.adapters.postgres.bus import PostgresBus
-        from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-        from portico.adapters.postgres.transaction import Transactions, open_pool
+        from portico.adapters.postgres.transaction import BusAfterCommit, Transactions, open_pool
         from portico.adapters.system.clock import SystemClock, system_entropy
         from portico.app.audit import open_audit
         from portico.app.box import Boxes
         from portico.app.gateway import terms
         from portico.app.secrets import SecretDoors
-        from portico.settings.sources import process_environment
+        from portico.settings.load import process_environment
 
         store = self.ground.store
         await store.start(create=False, progress=lambda _: None)
@@ -114,11 +113,11 @@ def _room(
     walls: "Walls",
     caller: "Principal",
 ) -> ImportRoom:
-    from portico.adapters.postgres.servers import PostgresServers
-    from portico.adapters.postgres.tools import PostgresTools
+    from portico.adapters.postgres.gateway.servers import PostgresServers
+    from portico.adapters.postgres.gateway.tools import PostgresTools
     from portico.adapters.system.clock import SystemClock, system_entropy
-    from portico.adapters.system.shipped_effects import shipped_effects
-    from portico.adapters.tokens.o200k import O200k
+    from portico.adapters.system.shipped_lists import shipped_effects
+    from portico.adapters.tokens import O200k
     from portico.gateway.discovery import IndexServer
     from portico.gateway.server_approval import AcceptTools, ApproveLaunch, ReviewServers
     from portico.gateway.server_files import AcceptListed, ImportServers, ReconcileServers

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from portico.adapters.postgres.installation import first_admin, space_name
-from portico.adapters.postgres.schema import PostgresSchema
-from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.checks import first_admin, space_name
+from portico.adapters.postgres.guard.spaces import PostgresSpaces
+from portico.adapters.postgres.store import PostgresSchema
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.adapters.system.private_files import write_private
+from portico.adapters.system.files import write_private
 from portico.adapters.system.secrets import make_pepper
 from portico.app.agent_key import leave_agent_key
 from portico.app.audit import open_audit

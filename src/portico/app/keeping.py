@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from portico.adapters.system.held_note import held, last_note, living_note, send
+from portico.adapters.system.pid_file import held, last_note, living_note, send
 from portico.adapters.system.supervisor import NOTE, Order
 from portico.app.ground import Ground
 from portico.engine.core.store import Patience
@@ -163,8 +163,8 @@ class GroundKeeping:
         return at_login(self.ground)
 
     def write_at_login(self) -> bool:
+        from portico.adapters.system.files import write_private
         from portico.adapters.system.login_units import switched
-        from portico.adapters.system.private_files import write_private
 
         unit = self.at_login()
         write_private(unit.file, unit.text)

@@ -1,6 +1,6 @@
 """Limits and budgets on their real doors."""
 
-from portico.adapters.postgres.call_limits import PostgresCallLimits
+from portico.adapters.postgres.guard.rules import PostgresCallLimits
 from portico.app.ground import Ground
 from portico.app.outside import Outside
 

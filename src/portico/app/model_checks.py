@@ -7,11 +7,11 @@ from typing import Final
 
 import httpx2
 
-from portico.adapters.models.connection import Connection
-from portico.adapters.models.ollama_facts import OllamaFacts
+from portico.adapters.models.connections import Connection
+from portico.adapters.models.ollama import OllamaFacts
 from portico.adapters.models.provider import Provider, ProviderKind
-from portico.adapters.postgres.agents import PostgresAgents
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.postgres.agents.agents import PostgresAgents
+from portico.adapters.tokens import O200k
 from portico.agents.core.agent_checks import LEAST, room_for_talk
 from portico.agents.core.agents import Agent, AgentFilter
 from portico.agents.core.model_requests import ModelRef
@@ -19,10 +19,9 @@ from portico.app.entered import entered
 from portico.app.ground import Ground
 from portico.app.models import client_for, providers_of
 from portico.engine.core.store import Finding, State
-from portico.kernel.errors import PorticoError
-from portico.kernel.words import many
+from portico.kernel.errors import PorticoError, many
 from portico.sandbox.core.errors import AddressRefused
-from portico.settings.sources import process_environment
+from portico.settings.load import process_environment
 
 _MOST: Final = 200
 _PATIENCE: Final = 3.0

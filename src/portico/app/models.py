@@ -12,23 +12,19 @@ from typing import Final
 
 import httpx2
 
-from portico.adapters.egress.bounded import Bounds
-from portico.adapters.egress.client import guarded_client, written
-from portico.adapters.models.book import ServedBook
+from portico.adapters.egress.client import Bounds, guarded_client, written
 from portico.adapters.models.connections import Connections
-from portico.adapters.models.listing import Listing
-from portico.adapters.models.ollama import OllamaModels
-from portico.adapters.models.ollama_facts import OllamaFacts
+from portico.adapters.models.ollama import OllamaFacts, OllamaModels
 from portico.adapters.models.provider import (
     USUAL,
     Provider,
     ProviderKind,
     found_by_themselves,
+    support,
     usual_clearance,
 )
-from portico.adapters.models.said import support
-from portico.adapters.models.served import ServedModels, load_ahead
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.models.registry import Listing, ServedBook, ServedModels, load_ahead
+from portico.adapters.tokens import O200k
 from portico.agents.core.model_requests import Price
 from portico.agents.model_requests import ListModels, ListProviders, ShowModel, TestModel
 from portico.agents.ports import ModelBook, Models
@@ -36,10 +32,10 @@ from portico.app.ground import Ground
 from portico.app.outside import Outside
 from portico.app.secrets import SecretDoors
 from portico.guard.core.secrets import parse_ref
-from portico.interfaces.http.model_use_cases import ModelUseCases
+from portico.interfaces.http.use_cases import ModelUseCases
 from portico.kernel.label import Label
-from portico.settings.models import ModelsSettings, ProviderEntry
-from portico.settings.sources import process_environment
+from portico.settings.agents import ModelsSettings, ProviderEntry
+from portico.settings.load import process_environment
 
 _ANSWERS: Final = Bounds(seconds=None, largest=100_000_000, redirects=0)
 """How long it may take is for whoever asks: a model on this machine may be slow."""

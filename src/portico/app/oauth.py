@@ -2,14 +2,10 @@
 
 import asyncio
 
-from portico.adapters.oauth.authorization_servers import HttpAuthorizationServers
-from portico.adapters.oauth.documents import Documents
-from portico.adapters.oauth.jwks import PublishedKeys
-from portico.adapters.postgres.keys import PostgresKeyRing
-from portico.adapters.postgres.login_clients import PostgresLoginClients
-from portico.adapters.postgres.logins import PostgresLogins
-from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.token_subjects import PostgresTokenSubjects
+from portico.adapters.oauth import Documents, HttpAuthorizationServers, PublishedKeys
+from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresTokenSubjects
+from portico.adapters.postgres.guard.logins import PostgresLoginClients, PostgresLogins
+from portico.adapters.postgres.guard.principals import PostgresPrincipals
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.assemble_logins import LoginDoors
@@ -19,7 +15,7 @@ from portico.app.secrets import SecretDoors
 from portico.guard.core.keys import ApiKey
 from portico.guard.core.secrets import Source, parse_ref
 from portico.guard.tokens import AuthenticateToken
-from portico.interfaces.http.challenge import ProtectedResource
+from portico.interfaces.http.authentication import ProtectedResource
 from portico.kernel.ids import SpaceId
 
 

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from portico.adapters.crypto.vault import RingVault
+from portico.adapters.crypto import RingVault
 from portico.adapters.dbos.late_line import LateLine
-from portico.adapters.mcp.resolve import NOBODY, Keeper
+from portico.adapters.mcp.secrets import NOBODY, Keeper
 from portico.adapters.postgres.transaction import Transactions
 from portico.engine.core.runs import Cleaning, as_it_is
 from portico.engine.ports import Bus, Line
 from portico.guard.ports import Audit, Vault
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

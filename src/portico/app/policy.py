@@ -1,9 +1,9 @@
 """The gate, and the rules that it goes by, on their real doors."""
 
-from portico.adapters.postgres.keys import PostgresKeys
-from portico.adapters.postgres.policy_rules import PostgresRules
-from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
+from portico.adapters.postgres.guard.keys import PostgresKeys
+from portico.adapters.postgres.guard.principals import PostgresPrincipals
+from portico.adapters.postgres.guard.rules import PostgresRules
 from portico.app.assemble_policy import PolicyDoors
 from portico.app.ground import Ground
 from portico.app.limits import call_limits

@@ -6,7 +6,7 @@ from portico.app.assemble_workflows import WorkflowDoors
 from portico.engine.runs import Kind
 from portico.gateway.catalog import Catalogues
 from portico.gateway.results import KeepResult
-from portico.interfaces.http.program_use_cases import ProgramUseCases
+from portico.interfaces.http.use_cases import ProgramUseCases
 from portico.workflows.core.programs import PROGRAM, ProgramLimits
 from portico.workflows.execution import EngineSide
 from portico.workflows.programs import (

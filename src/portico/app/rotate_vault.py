@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from portico.adapters.crypto.vault import RingVault
-from portico.adapters.postgres.installation import first_admin
-from portico.adapters.postgres.sealed_columns import SealedRows, rotating_alone
+from portico.adapters.crypto import RingVault
+from portico.adapters.postgres.checks import first_admin
+from portico.adapters.postgres.guard.vault import SealedRows, rotating_alone
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.adapters.secrets.vault_keys import KeptKeys, KeysByReference
+from portico.adapters.secrets import KeptKeys, KeysByReference
 from portico.adapters.system.clock import system_entropy
 from portico.app.audit import open_audit
 from portico.app.ground import Ground

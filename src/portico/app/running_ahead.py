@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from portico.adapters.telemetry.ahead_meter import watch_lane
+from portico.adapters.telemetry.metrics import watch_lane
 from portico.app.ahead import AheadSwitches
 from portico.app.background import Lasting
 from portico.gateway.catalog import Catalogues

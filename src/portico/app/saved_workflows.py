@@ -3,19 +3,17 @@ are."""
 
 from dataclasses import dataclass
 
-from portico.adapters.cross_domain.workflow_tools import Running
+from portico.adapters.cross_domain.tool_servers import WorkflowRunning
 from portico.engine.ports import Bus
 from portico.gateway.catalog import Catalogues
 from portico.gateway.ports import Servers, Tools, house
 from portico.guard.policy_gate import Gate
 from portico.guard.ports import Audit, Together
-from portico.interfaces.http.saved_use_cases import SavedUseCases
-from portico.interfaces.http.workflow_use_cases import WorkflowUseCases
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.interfaces.http.use_cases import SavedUseCases, WorkflowUseCases
+from portico.kernel.budget import Tokenizer
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
-from portico.kernel.tokens import Tokenizer
 from portico.learning.dataflow.propose_edges import ProposeEdges
 from portico.learning.suggest.take_suggestion import TakeSuggestion
 from portico.workflows.core.plan import Expressions
@@ -99,9 +97,9 @@ class SavedRunning:
             expressions=self.expressions,
         )
 
-    def as_tools(self) -> Running:
+    def as_tools(self) -> WorkflowRunning:
         start_saved = self.start_saved()
-        return Running(
+        return WorkflowRunning(
             start=start_saved,
             admit=start_saved.admit,
             wait=self.workflows.wait_for_workflow,

@@ -6,13 +6,12 @@ from typing import Final
 
 import psycopg
 
-from portico.adapters.postgres.sealed_columns import SealedRows
-from portico.adapters.secrets.drawer import OURS
+from portico.adapters.postgres.guard.vault import SealedRows
+from portico.adapters.secrets import OURS
 from portico.app.ground import Ground
 from portico.app.secrets import SecretDoors
 from portico.engine.core.store import Finding, State
-from portico.kernel.errors import PorticoError
-from portico.kernel.words import many
+from portico.kernel.errors import PorticoError, many
 
 _KEPT_IN: Final = {
     "keyring": "kept in the keyring of the system",

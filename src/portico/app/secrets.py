@@ -7,18 +7,22 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Final
 
-from portico.adapters.crypto.vault import RingVault
-from portico.adapters.secrets.choosing import Places, choose
-from portico.adapters.secrets.drawer import Drawer
-from portico.adapters.secrets.kept import DrawerSecrets
-from portico.adapters.secrets.references import References
-from portico.adapters.secrets.vault_keys import KeptKeys, KeysByReference, KeysInDrawer
+from portico.adapters.crypto import RingVault
+from portico.adapters.secrets import (
+    Drawer,
+    DrawerSecrets,
+    KeptKeys,
+    KeysByReference,
+    KeysInDrawer,
+    Places,
+    References,
+    choose,
+)
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.ground import Ground
 from portico.guard.core.secrets import SecretsUnavailable, parse_ref
 from portico.kernel.errors import PorticoError
-from portico.settings.load import own_file
-from portico.settings.sources import process_environment
+from portico.settings.load import own_file, process_environment
 
 LOOKED_AT: Final = timedelta(seconds=1)
 """How old what a process knows of the vault's keys may be."""

@@ -11,12 +11,10 @@ from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Final
 
+from portico.adapters.system.bind_address import listen, listen_privately
 from portico.adapters.system.clock import SystemClock
-from portico.adapters.system.collecting import collect_rarely
-from portico.adapters.system.held_note import HeldNote, living_note
-from portico.adapters.system.last_call import LastCall
-from portico.adapters.system.listening import listen, listen_privately
-from portico.adapters.system.signals import end_orderly
+from portico.adapters.system.pid_file import HeldNote, living_note
+from portico.adapters.system.process import LastCall, collect_rarely, end_orderly
 from portico.app.ground import Ground
 from portico.app.keeping import SERVER, kept_address, notes_folder
 from portico.app.telemetry import observe, thresholds, write_down
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from portico.adapters.postgres.transaction import Connection
-    from portico.adapters.telemetry.observing import Observing
+    from portico.adapters.telemetry.setup import Observing
 
 
 _log: Final = logging.getLogger("portico.serve")
@@ -105,8 +103,7 @@ async def _serve(
     import uvicorn
 
     from portico.adapters.postgres.transaction import open_pool
-    from portico.interfaces.http.asked_server import AskedServer
-    from portico.interfaces.http.protocol import LineProtocol
+    from portico.interfaces.http.app import AskedServer, LineProtocol
 
     settings = ground.loaded.settings
     await _bring_up_to_date(ground)
@@ -149,15 +146,11 @@ def app(  # noqa: PLR0915 # what is put together, one by one
 ) -> "ASGIApp":
     from portico.adapters.dbos.late_line import LateLine
     from portico.adapters.postgres.bus import PostgresBus
-    from portico.adapters.postgres.healing import Healer
+    from portico.adapters.postgres.embedded.server import Healer
     from portico.adapters.postgres.transaction import Transactions
     from portico.adapters.system.clock import system_entropy
     from portico.adapters.telemetry.http_requests import ObservedRequests
-    from portico.adapters.telemetry.instruments import (
-        transaction_took,
-        watch_pool,
-        watch_sse_clients,
-    )
+    from portico.adapters.telemetry.metrics import transaction_took, watch_pool, watch_sse_clients
     from portico.adapters.telemetry.slow_calls import SlowCalls
     from portico.app.agent_key import make_up_agent_key
     from portico.app.agents import open_agents
@@ -173,9 +166,9 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     from portico.app.secrets import SecretDoors
     from portico.app.use_cases import Shared, use_cases
     from portico.interfaces.http.app import build
-    from portico.interfaces.http.host_guard import allowed
-    from portico.interfaces.mcp.bridge.mount import BRIDGE, BridgeFace
-    from portico.interfaces.mcp.debate.mount import DEBATE, DebateFace
+    from portico.interfaces.http.middleware import allowed
+    from portico.interfaces.mcp.bridge.server import BRIDGE, BridgeFace
+    from portico.interfaces.mcp.debate.server import DEBATE, DebateFace
     from portico.interfaces.mcp.mount import McpFace
 
     store, server = ground.store, ground.loaded.settings.server

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
-from portico.adapters.postgres.servers import PostgresServers
+from portico.adapters.postgres.gateway.servers import PostgresServers
 from portico.app.entered import entered
 from portico.app.ground import Ground
 from portico.engine.core.store import Finding, State

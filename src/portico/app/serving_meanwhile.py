@@ -10,7 +10,7 @@ from functools import partial
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final, NoReturn
 
-from portico.adapters.system.listening import is_ready
+from portico.adapters.system.bind_address import is_ready
 from portico.app.ground import Ground
 from portico.engine.core.store import Patience
 from portico.interfaces.cli.errors import ServerNotStarted

@@ -7,9 +7,8 @@ from portico.debate.conduct import DEBATE
 from portico.debate.debates import ANALYSIS
 from portico.engine.ports import Line, Runs
 from portico.engine.runs import Kind, Kinds, StartRun
-from portico.kernel.clock import Clock
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Durable
-from portico.kernel.entropy import Entropy
 from portico.kernel.json import JsonObject, JsonValue
 from portico.workflows.core.programs import PROGRAM
 from portico.workflows.execution import WORKFLOW

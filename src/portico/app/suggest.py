@@ -3,16 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from portico.adapters.postgres.past_plans import PostgresPastPlans
-from portico.adapters.postgres.suggestions import PostgresSuggestions
+from portico.adapters.postgres.learning.suggestions import PostgresPastPlans, PostgresSuggestions
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.catalog import Catalogues
 from portico.gateway.ports import Embedder, Results
 from portico.gateway.search import LookUp
 from portico.guard.ports import Contexts, Together
-from portico.interfaces.http.suggest_use_cases import SuggestUseCases
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.interfaces.http.use_cases import SuggestUseCases
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
 from portico.learning.graph.graphs import Graphs

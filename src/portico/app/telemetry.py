@@ -8,7 +8,7 @@ from portico.app.ground import Ground
 from portico.kernel.errors import PorticoError
 
 if TYPE_CHECKING:
-    from portico.adapters.telemetry.observing import Observing
+    from portico.adapters.telemetry.setup import Observing
     from portico.adapters.telemetry.slow_calls import Thresholds
 
 
@@ -31,7 +31,7 @@ def write_down(ground: Ground, *, stream: bool = True) -> None:
 
 
 def observe(ground: Ground) -> "Observing":
-    from portico.adapters.telemetry.observing import ObserveWishes, Observing
+    from portico.adapters.telemetry.setup import ObserveWishes, Observing
 
     telemetry = ground.loaded.settings.telemetry
     wishes = ObserveWishes(

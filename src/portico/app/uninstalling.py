@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from portico.adapters.system.belongings import (
+from portico.adapters.system.files import short_folder
+from portico.adapters.system.installed_files import (
     found_in,
     is_anothers,
     remove,
     remove_if_empty,
     size_of,
 )
-from portico.adapters.system.sockets import short_folder
 from portico.app.ground import Ground
 from portico.interfaces.cli.uninstalling import Belonging, ConnectedClient, Estate, Left, OddHome
-from portico.settings.sources import process_environment
+from portico.settings.load import process_environment
 
 _CONFIG: Final = {
     "portico.toml": "settings",
@@ -116,7 +116,7 @@ class GroundUninstalling:
         return left
 
     def remove_package(self) -> str:
-        from portico.adapters.system.own_package import removal
+        from portico.adapters.system.installed_files import removal
 
         return removal("portico")
 
@@ -154,7 +154,7 @@ class GroundUninstalling:
 
     def _forget_keyring(self) -> Iterator[Left]:
         """Secrets that are not in a file of ours."""
-        from portico.adapters.secrets.os_keyring import OsKeyring
+        from portico.adapters.secrets import OsKeyring
         from portico.app.secrets import SecretDoors
         from portico.guard.core.secrets import SecretsUnavailable
 

@@ -4,18 +4,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from portico.adapters.cross_domain.space_leavings import SpaceLeavings
-from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.crypto import AesSivSeal
 from portico.adapters.dbos.late_line import LateLine
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
-from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.readiness import Readiness
-from portico.adapters.postgres.receipts import PostgresReceipts
-from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
-from portico.adapters.postgres.sessions import PostgresSessions
-from portico.adapters.postgres.spaces import PostgresSpaces
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.inline import InlineBus
+from portico.adapters.postgres.checks import Readiness
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.idempotency import PostgresReceipts
+from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
+from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresKeys, PostgresSessions
+from portico.adapters.postgres.guard.principals import PostgresPrincipals
+from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.assemble import Doors, assemble, nothing_kept, nothing_measured, nothing_tried

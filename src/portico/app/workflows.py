@@ -5,14 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from portico.adapters.inline.bell_log import BellLog
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
-from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.line_after_commit import LineAfterCommit
-from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.inline import BellLog, InlineBus, InlineLine, InlineRuns
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.transaction import BusAfterCommit, LineAfterCommit
 from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.assemble_workflows import WorkflowDoors, WorkflowLimits
 from portico.app.outside import Outside
@@ -21,9 +17,8 @@ from portico.engine.core.runs import Queue
 from portico.engine.runs import Kind
 from portico.gateway.ports import CallHistory, Results, SchemaCheck
 from portico.guard.ports import Contexts
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
-from portico.settings.workflows import WorkflowsSettings
+from portico.kernel.clock import Clock, Entropy
+from portico.settings.gateway import WorkflowsSettings
 from portico.workflows.core.plan_report import Mode
 from portico.workflows.execution import Engines, EngineSide
 from portico.workflows.run_context import MemoryOutputs, SealedOutputs

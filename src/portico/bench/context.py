@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 import httpx2
 from cyclopts import Parameter
 
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.tokens import O200k
 from portico.bench.clients import asked, let_in, mcp_client, rest
 from portico.bench.code_mode import PROGRAMS, code_mode_example, found_programs
 from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home

@@ -13,11 +13,10 @@ import numpy as np
 from cyclopts import Parameter
 from numpy.typing import NDArray
 
-from portico.adapters.embeddings.encoder_folder import EncoderFolder
-from portico.adapters.embeddings.errors import EncoderNotFound
-from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
+from portico.adapters.embeddings.encoders import EncoderFolder, EncoderNotFound
+from portico.adapters.embeddings.sentence_encoders import OnnxEncoder
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.stemming.snowball import stem
+from portico.adapters.stemming import stem
 from portico.bench.ranking_figures import Values, area_under_curve, interval, ndcg, recall
 from portico.bench.report import Report, skipped
 from portico.bench.tool_sets import (

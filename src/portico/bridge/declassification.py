@@ -36,10 +36,9 @@ from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, KeyRing, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Durable
 from portico.kernel.effect import Effect
-from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject, JsonValue

@@ -21,8 +21,7 @@ from portico.bridge.projects import OpenProject
 from portico.bridge.taint import Marks
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.principal import Principal
 
 # Leases: to have something alone for a while, and to be told when that is over.

@@ -47,8 +47,7 @@ from portico.guard.core.errors import PrincipalNotFound
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

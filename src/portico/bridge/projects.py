@@ -19,8 +19,7 @@ from portico.bridge.taint import Marks, at_place, looking
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import Flaw
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal

@@ -20,13 +20,13 @@ from portico.engine.ports import Bus, Wakeups
 from portico.guard.authentication import AsTheyAre
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
+from portico.kernel.budget import Tokenizer
 from portico.kernel.durable import Durable
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.kernel.tokens import Tokenizer
 
 _SELDOM: Final = 5.0
 """Seconds between two looks where nobody has called: a call can be lost."""

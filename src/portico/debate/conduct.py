@@ -65,13 +65,13 @@ from portico.engine.core.runs import Discreet, Failure
 from portico.engine.execution import patiently
 from portico.engine.ports import Bus
 from portico.guard.authentication import AsTheyAre
+from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import join, meet
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer
 
 # Find out how near answers are to each other, without asking anybody.
 

@@ -58,13 +58,12 @@ from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
 from portico.guard.principals import permit
-from portico.kernel.budget import NOTHING, Cost
+from portico.kernel.budget import NOTHING, Cost, Tokenizer
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

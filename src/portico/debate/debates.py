@@ -55,14 +55,12 @@ from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
 from portico.guard.principals import permit
-from portico.kernel.budget import NOTHING
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.budget import NOTHING, Tokenizer
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, join, meet
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer
 
 # Find out how a debate would be held: what is asked of whom, how secret it is, within what bounds.
 # Everything that can be refused cheaply is refused here, before anything is spent.

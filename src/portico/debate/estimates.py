@@ -13,9 +13,8 @@ from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
 from portico.guard.principals import permit
-from portico.kernel.budget import Cost
+from portico.kernel.budget import Cost, Tokenizer
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,11 +26,10 @@ from portico.debate.debates import SeenDebate
 from portico.debate.ports import Blackboard, Logs, Outcomes, Tasks
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
-from portico.kernel.budget import NOTHING
+from portico.kernel.budget import NOTHING, Tokenizer
 from portico.kernel.clock import Clock
 from portico.kernel.label import meet
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,9 +23,8 @@ from portico.engine.ports import Bus, Line, RunBook, Runs
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Work
-from portico.kernel.entropy import Entropy
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue, canonical
 from portico.kernel.label import Label, Level, join, meet

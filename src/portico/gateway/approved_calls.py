@@ -61,9 +61,8 @@ from portico.guard.core.rules import OFF_LIST, on_lists
 from portico.guard.core.vault import VaultClosed
 from portico.guard.ports import Audit, Contexts, KeyRing, Principals, Together, Vault
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Durable
-from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.json import JsonObject, JsonValue, canonical

@@ -48,8 +48,7 @@ from portico.guard.core.principals import Scope
 from portico.guard.policy_gate import Gate
 from portico.guard.ports import Contexts
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, join, may_read

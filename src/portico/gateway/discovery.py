@@ -44,14 +44,13 @@ from portico.gateway.ports import Servers, Tools, Upstreams, house
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.budget import Tokenizer
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer
 
 # Ask a server what it offers, and remember it: beside what was accepted, never instead of it.
 

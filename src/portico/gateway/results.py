@@ -11,8 +11,7 @@ from portico.guard.core.principals import Scope
 from portico.guard.core.vault import VaultClosed
 from portico.guard.ports import Contexts
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 

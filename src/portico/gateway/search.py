@@ -26,10 +26,10 @@ from portico.gateway.ports import Acquaintances, Embedder
 from portico.gateway.search_index import EncodeQuery, Finder
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
+from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer
 
 _ENOUGH: Final = 0.98
 """Of all the likelihood there is; what comes after is hardly the tool that was meant."""

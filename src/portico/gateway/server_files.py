@@ -27,13 +27,12 @@ from portico.gateway.server_approval import AcceptTools, ApproveLaunch, ReviewSe
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
+from portico.kernel.budget import Tokens
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.effect import Effect
-from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 
 _TRIES: Final = 5
 """Of a name, while others take names too."""

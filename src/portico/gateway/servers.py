@@ -42,12 +42,11 @@ from portico.guard.core.principals import Scope
 from portico.guard.core.secrets import Source, parse_ref
 from portico.guard.ports import Audit, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.budget import Tokens
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, may_read
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 
 
 class ClearedServers:

@@ -24,12 +24,12 @@ from portico.gateway.inferred_schema import KnownShapes
 from portico.gateway.ports import Acquaintances, Servers, Tools
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
+from portico.kernel.budget import Tokenizer, Tokens
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer, Tokens
 
 _MOST: Final = 50
 

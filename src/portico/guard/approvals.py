@@ -39,9 +39,8 @@ from portico.guard.core.principals import Scope
 from portico.guard.core.rules import Ruling, flaws_of, matching
 from portico.guard.ports import Audit, Contexts, Rules, Together, Vault
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Durable
-from portico.kernel.entropy import Entropy
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject, JsonValue, canonical
 from portico.kernel.label import PUBLIC, Label, join

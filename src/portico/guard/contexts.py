@@ -9,8 +9,7 @@ from portico.guard.core.errors import ContextNotFound
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, ContextBook, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ContextId
 from portico.kernel.principal import Principal
 

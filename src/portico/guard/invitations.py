@@ -11,8 +11,7 @@ from portico.guard.core.principals import Identity, Scope, check_reach
 from portico.guard.keys import IssuedKey
 from portico.guard.ports import Audit, Keys, Principals, Together
 from portico.guard.principals import AddPrincipal, PrincipalWish, permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal, PrincipalKind
 

@@ -20,8 +20,7 @@ from portico.guard.core.keys import (
 from portico.guard.core.principals import FOR_AGENTS, Role, Scope
 from portico.guard.ports import Audit, Keys, Principals, Together
 from portico.guard.principals import AddPrincipal, PrincipalWish, permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label, Level, meet
 from portico.kernel.principal import Principal, PrincipalKind

@@ -35,8 +35,7 @@ from portico.guard.core.oauth_logins import (
 from portico.guard.core.principals import Identity
 from portico.guard.core.tokens import Issuer, ShownToken
 from portico.guard.ports import Audit, Principals
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import Id, SpaceId
 from portico.kernel.principal import Principal
 

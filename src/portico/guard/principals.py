@@ -9,8 +9,7 @@ from portico.guard.core.errors import NotPermitted, OwnAccess, PrincipalNotFound
 from portico.guard.core.keys import check_tools
 from portico.guard.core.principals import Identity, Role, Scope, check_reach, scopes_of
 from portico.guard.ports import Audit, Keys, Principals, Together
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind

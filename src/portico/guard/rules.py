@@ -11,8 +11,7 @@ from portico.guard.core.principals import Scope
 from portico.guard.core.rules import Rule, RuleSource, flaws_of
 from portico.guard.ports import Audit, Rules, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import Flaw
 from portico.kernel.principal import Principal
 

@@ -14,8 +14,7 @@ from portico.guard.core.principals import Scope
 from portico.guard.keys import IssuedKey, check_ends
 from portico.guard.ports import Audit, Keys, Principals, Sessions, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.principal import Principal, PrincipalKind
 
 SESSION_LIFETIME: Final = timedelta(days=14)

@@ -13,8 +13,7 @@ from portico.guard.invitations import INVITATION_LIFETIME, Invitation, invitatio
 from portico.guard.keys import IssuedKey
 from portico.guard.ports import Audit, Leavings, Spaces, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

@@ -23,8 +23,7 @@ from portico.guard.core.tokens import (
 )
 from portico.guard.oauth_logins import TokenKeys, TokenSubjects
 from portico.guard.ports import KeyRing
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

@@ -1,14 +1,25 @@
-"""What a piece of work may cost: reserved before, settled after, so that a cap is never passed."""
+"""Budgets: what a piece of work may cost, reserved before and settled after, counted in tokens
+and money.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Self
+from typing import NewType, Protocol, Self
 
 from portico.kernel.errors import Kind, PorticoError
-from portico.kernel.tokens import NO_TOKENS, Tokens
+
+Tokens = NewType("Tokens", int)
+NO_TOKENS = Tokens(0)
+
+
+class Tokenizer(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def count(self, text: str) -> Tokens: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

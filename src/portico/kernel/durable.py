@@ -1,19 +1,22 @@
-"""Work that survives: what it may ask for while it runs.
-
-A piece of work is an async function that is run from its beginning each time it goes on: after
-a crash, after a wait, on another machine. What it did is remembered by the *names* of its steps:
-a step that is done gives what it gave, and is not done again. Between its steps it decides only
-by what it was given and what its steps gave: time, chance and the outside belong into steps.
-"""
+"""Durable work: what it may ask for while it runs, and the events that it publishes."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Protocol
 
-from portico.kernel.ids import RunId
+from portico.kernel.ids import EventId, PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
+
+# Work that survives: what it may ask for while it runs.
+#
+# A piece of work is an async function that is run from its beginning each time it goes on: after a
+# crash, after a wait, on another machine. What it did is remembered by the *names* of its steps: a
+# step that is done gives what it gave, and is not done again. Between its steps it decides only by
+# what it was given and what its steps gave: time, chance and the outside belong into steps.
 
 Action = Callable[[str], Awaitable[JsonValue]]
 """What a step does. It is given `run:step`, the same however often it is tried: hand it on as the
@@ -97,3 +100,17 @@ class Durable(Protocol):
 
 Work = Callable[[Durable, JsonObject], Awaitable[JsonValue]]
 """What a run of some kind does with what it was given."""
+
+# Something that happened, as a value; what is shown to people and machines are views of these.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    id: EventId
+    space: SpaceId
+    stream: str
+    type: str
+    at: datetime
+    by: PrincipalId | None = None
+    label: Label = PUBLIC
+    facts: JsonObject = field(default_factory=dict)

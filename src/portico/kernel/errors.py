@@ -1,21 +1,24 @@
-"""What can go wrong, in six kinds that every face knows how to answer.
-
-PorticoError
-├── BadId                kernel.ids
-├── NotCanonical         kernel.json
-├── BadLabel             kernel.label
-├── ReservationExceeded  kernel.budget
-├── guard.core           who may do what: errors, and those of secret and vault_keys
-├── box.core.errors      what runs inside walls
-├── engine.core.errors   the store and its upkeep
-├── gateway.core.errors  tools and the servers that have them
-├── workflows.core       plans and programs: errors, plan, plan_values, saved, programs
-├── learning.core.suggest suggestions: suggestion, kept_suggestion
-└── settings.errors      the configuration
+"""What can go wrong, in six kinds that every interface knows how to answer; figures in
+sentences.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+# What can go wrong, in six kinds that every face knows how to answer.
+#
+# PorticoError
+# ├── BadId                kernel.ids
+# ├── NotCanonical         kernel.json
+# ├── BadLabel             kernel.label
+# ├── ReservationExceeded  kernel.budget
+# ├── guard.core           who may do what: errors, and those of secret and vault_keys
+# ├── box.core.errors      what runs inside walls
+# ├── engine.core.errors   the store and its upkeep
+# ├── gateway.core.errors  tools and the servers that have them
+# ├── workflows.core       plans and programs: errors, plan, plan_values, saved, programs
+# ├── learning.core.suggest suggestions: suggestion, kept_suggestion
+# └── settings.errors      the configuration
 
 
 class Kind(StrEnum):
@@ -57,3 +60,8 @@ def type_name(error: BaseException) -> str:
     """
     kind = type(error)
     return str(vars(kind).get("type_name", kind.__name__))
+
+
+def many(count: int, word: str) -> str:
+    """`1 tool`, `1,200 tools`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

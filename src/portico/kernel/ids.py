@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Final, Self
 from uuid import UUID
 
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Entropy
 from portico.kernel.errors import Kind, PorticoError
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -7,8 +7,8 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from portico.kernel.errors import Flaw
-from portico.settings.errors import InvalidSettings
-from portico.settings.kinds import holds_tables, known_settings, suggestion, table_of, typed
+from portico.settings.load import InvalidSettings
+from portico.settings.model import holds_tables, known_settings, suggestion, table_of, typed
 
 
 def with_setting(text: str, path: str, value: str | list[str], file: Path) -> str:

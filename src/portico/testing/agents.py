@@ -47,12 +47,12 @@ from portico.agents.core.tool_calls import CALL, SEARCH, Acts, Early, Given, Off
 from portico.agents.ports import Speaking
 from portico.guard.core.access_request import TaskContext
 from portico.guard.core.policy import NO_TASK
+from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level, join, meet
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
 SMALL = ModelRef("local", "small")

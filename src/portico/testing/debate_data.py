@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from portico.adapters.postgres.debate_rows import talk_topic
+from portico.adapters.postgres.debate.mapping import talk_topic
 from portico.debate.core.debaters import Voice
 from portico.debate.core.debates import Debate, DebateId, DebateStatus, Decision, Note, WholeDebate
 from portico.debate.core.errors import DebateNotFound, DebateOver, NoSeatLeft

@@ -13,8 +13,7 @@ from portico.debate.core.events import Happening, Told, VoiceSpoke
 from portico.debate.core.replay import log_text
 from portico.guard.core.access_request import TaskContext
 from portico.guard.core.contexts import OpenedContext
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, ContextId, SpaceId
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal

@@ -6,10 +6,9 @@ from dataclasses import replace
 from portico.bridge.core.projects import ProjectId
 from portico.debate.core.debates import Debate, DebateId
 from portico.debate.core.questions import Cap
-from portico.kernel.budget import NOTHING, Cost
+from portico.kernel.budget import NOTHING, Cost, Tokens
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 from portico.testing.bridge_walls import check_label, mark
 from portico.testing.debate_walls import committed, found, project_of, readable
 from portico.testing.world import MemoryWorld, Reservation

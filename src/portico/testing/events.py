@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline import InlineBus
 from portico.engine.core.errors import TopicNotFound, TopicRefused
 from portico.engine.core.event_log import Entry, NewEntry, Page
 from portico.engine.ports import Bus
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import EventId, SpaceId
 from portico.kernel.label import join
 from portico.kernel.principal import Principal

@@ -16,11 +16,11 @@ from portico.gateway.core.errors import ResultNotFound, ServerExists, ServerNotF
 from portico.gateway.core.servers import ADDED, Launch, Plain, Server, ServerId, Stdio, Tally, tally
 from portico.guard.core.contexts import context_of
 from portico.guard.ports import Vault
+from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue, canonical
 from portico.kernel.label import join, may_read
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.vault import MemoryVault
 from portico.testing.world import KeptText, MemoryWorld, RowRefused, all_or_nothing

@@ -3,13 +3,12 @@
 from datetime import timedelta
 from typing import Final
 
-from portico.adapters.cross_domain.waiting_runs import RunsThatWait
+from portico.adapters.cross_domain.approval_runs import RunsThatWait
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.json_schema.check import JsonSchemaCheck
-from portico.adapters.stemming.snowball import stem
-from portico.adapters.system.shipped_effects import shipped_effects
-from portico.adapters.system.shipped_profiles import shipped_profiles
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.json_schema import JsonSchemaCheck
+from portico.adapters.stemming import stem
+from portico.adapters.system.shipped_lists import shipped_effects, shipped_profiles
+from portico.adapters.tokens import O200k
 from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.assemble_gateway import GatewayDoors, Limits
 from portico.app.assemble_logins import LoginDoors
@@ -29,8 +28,7 @@ from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.guard.oauth_logins import AuthorizationServers
 from portico.guard.ports import Audit, Rules
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.label import Label, Level
 from portico.learning.core.prefetch.terms import AheadTerms

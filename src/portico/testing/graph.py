@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from portico.adapters.graph.rust_math import RustGraphMath
+from portico.adapters.graph import RustGraphMath
 from portico.gateway.catalog import Catalogues
 from portico.kernel.clock import Clock
 from portico.kernel.label import Label, may_read

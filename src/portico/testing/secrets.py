@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from portico.adapters.secrets.drawer import Change, Kept
+from portico.adapters.secrets import Change, Kept
 from portico.guard.core.errors import BudgetNotFound, BudgetTaken
 from portico.guard.core.secrets import KeptSecret
-from portico.kernel.budget import Budget, Cost, OverBudget
+from portico.kernel.budget import Budget, Cost, OverBudget, Tokens
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokens
 
 
 class MemoryDrawer:

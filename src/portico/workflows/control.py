@@ -26,8 +26,7 @@ from portico.guard.core.principals import Scope
 from portico.guard.core.rules import OFF_LIST, on_lists
 from portico.guard.ports import Audit, Contexts, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue, canonical
 from portico.kernel.principal import Principal, PrincipalKind

@@ -21,9 +21,8 @@ from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ApprovalNotFound, KeyEnded
 from portico.guard.core.vault import VaultClosed
 from portico.guard.ports import Contexts
-from portico.kernel.clock import Clock
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Action, Begun, Durable
-from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue

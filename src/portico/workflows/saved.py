@@ -24,14 +24,13 @@ from portico.guard.core.principals import Scope
 from portico.guard.core.rules import on_lists
 from portico.guard.ports import Audit, Together
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
+from portico.kernel.budget import Tokenizer
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Action
-from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import may_read
 from portico.kernel.principal import Principal
-from portico.kernel.tokens import Tokenizer
 from portico.workflows.core.plan import Expressions, Plan
 from portico.workflows.core.plan_documents import inputs_for, read_plan
 from portico.workflows.core.saved import (

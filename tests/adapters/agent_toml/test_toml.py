@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.adapters.agent_toml.toml import TomlAgentFiles
+from portico.adapters.agent_toml import TomlAgentFiles
 from portico.agents.core.agents import TEMPLATES, Template, spec_from, spec_json
 from portico.agents.core.errors import BadAgentFile
 from portico.testing.agent_data import an_agent_spec

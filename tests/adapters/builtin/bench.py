@@ -6,26 +6,28 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
-from portico.adapters.builtin.check_permission import CheckPermission
-from portico.adapters.builtin.fetch import Fetch
-from portico.adapters.builtin.list_files import ListFiles
-from portico.adapters.builtin.make_folder import MakeFolder
-from portico.adapters.builtin.metrics import Measures, Metrics
-from portico.adapters.builtin.models_info import ModelsInfo
-from portico.adapters.builtin.move_file import MoveFile
-from portico.adapters.builtin.notify import Notify
-from portico.adapters.builtin.offers import LAUNCH
-from portico.adapters.builtin.read_file import ReadFile
-from portico.adapters.builtin.remove_file import RemoveFile
-from portico.adapters.builtin.run_code import RunCode
-from portico.adapters.builtin.send_request import SendRequest
-from portico.adapters.builtin.server import BuiltinTools
-from portico.adapters.builtin.shell import Shell
+from portico.adapters.builtin.files import (
+    ListFiles,
+    MakeFolder,
+    MoveFile,
+    ReadFile,
+    RemoveFile,
+    Workspaces,
+    WriteFile,
+)
+from portico.adapters.builtin.programs import RunCode, Shell
+from portico.adapters.builtin.server import LAUNCH, BuiltinTools
+from portico.adapters.builtin.status import (
+    CheckPermission,
+    Measures,
+    Metrics,
+    ModelsInfo,
+    Notify,
+    WorkflowState,
+)
 from portico.adapters.builtin.tool import BuiltinTool
-from portico.adapters.builtin.workflow_state import WorkflowState
-from portico.adapters.builtin.workspace import Workspaces
-from portico.adapters.builtin.write_file import WriteFile
-from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.adapters.builtin.web import Fetch, SendRequest
+from portico.adapters.json_schema import JsonSchemaCheck
 from portico.agents.core.model_requests import ModelInfo
 from portico.app.builtin import HouseDoors
 from portico.engine.core.errors import RunNotFound

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.builtin.metrics import Measures, Spent
+from portico.adapters.builtin.status import Measures, Spent
 from portico.agents.core.model_requests import FREE, ModelInfo, ModelRef, Price, Support
 from portico.app.builtin import HouseDoors
 from portico.gateway.core.calls import Figures

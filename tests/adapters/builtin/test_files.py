@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from portico.adapters.builtin import workspace
+from portico.adapters.builtin import files
+from portico.adapters.builtin.files import Workspaces
 from portico.adapters.builtin.tool import Errand
-from portico.adapters.builtin.workspace import Workspaces
 from portico.testing.files import MemoryFiles
 from tests.adapters.builtin.bench import ANA, BEN, Bench, facts, words
 
@@ -173,7 +173,7 @@ async def test_what_does_not_fit_is_refused_before_it_is_written(
 
     answer = await bench("write_file", path="a", text="." * 101)
     fits = await bench("write_file", path="a", text="." * 100)
-    monkeypatch.setattr(workspace, "_MOST_FILES", 3)
+    monkeypatch.setattr(files, "_MOST_FILES", 3)
     for name in "bcd":
         (folder / name).touch()
     many = await Bench(tmp_path)("write_file", path="e", text="x")
@@ -214,7 +214,7 @@ async def test_a_workspace_that_cannot_be_made_is_a_failure_of_the_tool(tmp_path
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
 async def test_as_root_it_belongs_to_whoever_runs_in_the_box(tmp_path: Path) -> None:
-    owner = workspace.Owner(65534, 65534)
+    owner = files.Owner(65534, 65534)
     workspaces = Workspaces(tmp_path, lambda _: MemoryFiles(), owner=owner)
 
     made = await workspaces.of(Errand(space=ANA.space, caller=ANA.id, seconds=1))

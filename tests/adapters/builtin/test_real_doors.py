@@ -13,18 +13,19 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.builtin.offers import LAUNCH
-from portico.adapters.builtin.routing import RoutedUpstreams
-from portico.adapters.builtin.server import BuiltinTools
-from portico.adapters.builtin.servers import ServersWithBuiltin
-from portico.adapters.builtin.workspace import Owner, Workspaces
-from portico.adapters.confined_files.folder import FolderFiles
-from portico.adapters.egress.client import guarded_client
+from portico.adapters.builtin.files import Owner, Workspaces
+from portico.adapters.builtin.server import (
+    LAUNCH,
+    BuiltinTools,
+    RoutedUpstreams,
+    ServersWithBuiltin,
+)
+from portico.adapters.confined_files import FolderFiles
+from portico.adapters.egress.client import GuardedWeb, guarded_client
 from portico.adapters.egress.dialer import Dialer
-from portico.adapters.egress.fetch import GuardedWeb
-from portico.adapters.sandbox.account import account_for
 from portico.adapters.sandbox.bubblewrap import BubblewrapBox
 from portico.adapters.sandbox.landlock import LandlockBox
+from portico.adapters.sandbox.runner import account_for
 from portico.app.assemble_gateway import Limits, assemble_gateway
 from portico.gateway.core.calls import Answer, Verb
 from portico.gateway.core.catalog_snapshot import ToolRef

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.builtin import server
-from portico.adapters.builtin.offers import INSTRUCTIONS, LAUNCH, OFFERED, VERSION
-from portico.adapters.builtin.routing import RoutedUpstreams
-from portico.adapters.json_schema.check import JsonSchemaCheck
-from portico.adapters.system.shipped_effects import shipped_effects
+from portico.adapters.builtin.server import INSTRUCTIONS, LAUNCH, OFFERED, VERSION, RoutedUpstreams
+from portico.adapters.json_schema import JsonSchemaCheck
+from portico.adapters.system.shipped_lists import shipped_effects
 from portico.gateway.core.calls import OnBehalf, Phase, Target
 from portico.gateway.core.discovery import read_instructions, read_tools
 from portico.gateway.core.errors import (
@@ -191,7 +190,7 @@ def test_each_tool_is_fit_to_be_approved_and_says_nothing_better_of_itself() -> 
 LATE = {
     "pydantic_monty",
     "portico.adapters.monty.interpreter",
-    "portico.adapters.confined_files.folder",
+    "portico.adapters.confined_files",
 }
 SCRIPT = """
 import sys
@@ -218,5 +217,5 @@ def test_interpreter_and_files_are_loaded_when_they_are_first_used(tmp_path: Pat
 
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
-    assert "portico.adapters.builtin.run_code" in loaded
+    assert "portico.adapters.builtin.programs" in loaded
     assert loaded & LATE == set()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.builtin.shell import Shell
+from portico.adapters.builtin.files import Workspaces
+from portico.adapters.builtin.programs import Shell
 from portico.adapters.builtin.tool import Errand
-from portico.adapters.builtin.workspace import Workspaces
 from portico.sandbox.core.errors import (
     AddressRefused,
     BadProfile,

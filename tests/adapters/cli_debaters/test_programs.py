@@ -17,13 +17,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.adapters.cli_debaters import running, voices
-from portico.adapters.cli_debaters.availability import Availability
-from portico.adapters.cli_debaters.codex import is_strict
-from portico.adapters.cli_debaters.dialect import Dialect, Heard
-from portico.adapters.cli_debaters.program import DIALECTS, USUAL, Program, programs_of
-from portico.adapters.cli_debaters.voices import ProgramVoices
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.cli_debaters import debaters
+from portico.adapters.cli_debaters.debaters import Availability, ProgramVoices
+from portico.adapters.cli_debaters.programs import (
+    DIALECTS,
+    USUAL,
+    Dialect,
+    Heard,
+    Program,
+    is_strict,
+    programs_of,
+)
+from portico.adapters.tokens import O200k
 from portico.debate.core.debaters import VoiceKind, VoiceReply, VoiceState
 from portico.debate.core.errors import (
     VoiceAway,
@@ -174,7 +179,7 @@ async def test_where_it_is_told_what_it_is_to_do_nobody_else_looks(
     def leave(folder: Path) -> None:
         modes.append(stat.S_IMODE(folder.stat().st_mode))
 
-    monkeypatch.setattr(voices, "remove_tree", leave)
+    monkeypatch.setattr(debaters, "remove_tree", leave)
     await scene.ask({"lines": SAID["claude"]})
 
     assert modes == [0o700]
@@ -248,7 +253,7 @@ async def test_what_it_leaves_behind_when_it_ends_by_itself_is_ended_too(
 async def test_one_that_never_ends_a_line_or_says_too_much_in_all_is_ended(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, orders: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(running, bound, most)
+    monkeypatch.setattr(debaters, bound, most)
 
     with pytest.raises(VoiceBroke, match="more than anybody reads"):
         await scene.ask(orders)

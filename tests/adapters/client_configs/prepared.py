@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from portico.adapters.client_configs.connecting import ClientConnections
-from portico.adapters.client_configs.kept import Kept
-from portico.adapters.client_configs.reading import ClientFiles
-from portico.adapters.client_configs.whereabouts import ClientPlaces
+from portico.adapters.client_configs import ClientFiles
+from portico.adapters.client_entry import ClientConnections, ClientPlaces, Kept
 from portico.gateway.core.client_entry import Removal
 
 PROGRAM: Final = "/opt/portico/bin/portico"

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.client_configs.reading import LARGEST, ClientFiles
-from portico.adapters.client_configs.sources import FileSources
-from portico.adapters.client_configs.watch import Looking, changes
+from portico.adapters.client_configs import LARGEST, ClientFiles, FileSources, Looking, changes
 
 ONE = '{"mcpServers": {"one": {"command": "npx", "args": ["one"]}}}'
 SERVERS = '{"servers": {"two": {"command": "npx", "args": ["two"]}}}'

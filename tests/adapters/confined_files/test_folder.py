@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.confined_files.folder import FolderFiles
-from portico.adapters.confined_files.opening import Beneath, Opening, Walk, best_opening
+from portico.adapters.confined_files import Beneath, FolderFiles, Opening, Walk, best_opening
 from portico.adapters.sandbox.inside import confinement
-from portico.adapters.sandbox.seccomp import Rule, assemble
+from portico.adapters.sandbox.kernel_filters import Rule, assemble
 from portico.sandbox.core.errors import FileTrouble, PathRefused
 from portico.sandbox.requests import Files
 

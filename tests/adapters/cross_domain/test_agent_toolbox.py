@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.cross_domain import agent_talk
-from portico.adapters.cross_domain.agent_tools import LAUNCH, AgentTools, Running, tool_definition
+from portico.adapters.cross_domain import event_sinks
+from portico.adapters.cross_domain.tool_servers import LAUNCH, AgentTools, Running, tool_definition
 from portico.agents.core.agents import Agent, AgentSpec
 from portico.agents.core.errors import AgentNameTaken, NameInRules
 from portico.agents.core.events import (
@@ -523,7 +523,7 @@ async def test_whoever_comes_later_has_it_from_what_is_kept() -> None:
 async def test_it_is_known_of_which_calls_it_was_told_that_they_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(agent_talk, "_PAGE", 2)
+    monkeypatch.setattr(event_sinks, "_PAGE", 2)
     town = Town()
     run, other = (await town.begin()).run, (await town.begin()).run
     nothing = await town.talk.ended_calls(ANA, run)

@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portico.adapters.cli_debaters.availability import Availability
-from portico.adapters.cli_debaters.program import programs_of
-from portico.adapters.cli_debaters.voices import ProgramVoices
-from portico.adapters.cross_domain.debate_agents import AgentVoices
-from portico.adapters.cross_domain.debate_meaning import DebateMeaning
-from portico.adapters.cross_domain.debate_models import ModelVoices
-from portico.adapters.cross_domain.debate_voices import DebateVoices
+from portico.adapters.cli_debaters.debaters import Availability, ProgramVoices
+from portico.adapters.cli_debaters.programs import programs_of
+from portico.adapters.cross_domain.debaters import AgentVoices, DebateVoices, ModelVoices
+from portico.adapters.cross_domain.embeddings import DebateMeaning
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.agents.core.errors import ModelRefused
 from portico.agents.core.model_requests import (

@@ -10,13 +10,13 @@ from typing import Any, cast
 
 import pytest
 
-from portico.adapters.cross_domain import debate_talk
-from portico.adapters.cross_domain.debate_material import DebateMaterial
-from portico.adapters.cross_domain.debate_promotion import LetOut, let_out
-from portico.adapters.cross_domain.debate_talk import WORDING, DebateTalk
-from portico.adapters.cross_domain.debate_tasks import DebateTasks
-from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.adapters.postgres.debate_rows import talk_topic, voice_from
+from portico.adapters.cross_domain import event_sinks
+from portico.adapters.cross_domain.debaters import DebateMaterial
+from portico.adapters.cross_domain.event_sinks import WORDING, DebateTalk
+from portico.adapters.cross_domain.promotion import LetOut, let_out
+from portico.adapters.cross_domain.run_contexts import DebateTasks
+from portico.adapters.crypto import AesSivSeal
+from portico.adapters.postgres.debate.mapping import talk_topic, voice_from
 from portico.bridge.core.declassification import Finding, found
 from portico.bridge.core.errors import MemoryNotFound, ProjectNotFound
 from portico.bridge.core.memory import ToRemember
@@ -146,7 +146,7 @@ class Table:
 
 @pytest.fixture
 async def table(monkeypatch: pytest.MonkeyPatch) -> Table:
-    monkeypatch.setattr(debate_talk, "_LOOK", 0.01)
+    monkeypatch.setattr(event_sinks, "_LOOK", 0.01)
     doors = memory_doors()
     root = await cleared_root(doors)
     debate = a_debate(root, private=False)

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.adapters.cross_domain.debate_families import family_of
-from portico.adapters.cross_domain.debate_models import ModelVoices
+from portico.adapters.cross_domain.debaters import ModelVoices, family_of
 from portico.agents.core.errors import (
     ModelBroke,
     ModelOverflow,

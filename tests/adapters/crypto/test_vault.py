@@ -7,8 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.adapters.crypto.signing import Ed25519Signing
-from portico.adapters.crypto.vault import HEAD_BYTES, RingVault, head
+from portico.adapters.crypto import HEAD_BYTES, Ed25519Signing, RingVault, head
 from portico.guard.core.vault import VaultClosed, VaultKeys
 from portico.guard.ports import Vault
 from portico.testing.kernel import SeededEntropy

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.adapters.dbos.taking import take_one
+from portico.adapters.dbos.engine import take_one
 from portico.adapters.postgres.addresses import Addresses
 from portico.engine.core.runs import Place, Queue, RunStatus
 from portico.engine.runs import Kind

@@ -12,13 +12,12 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from portico.adapters.dbos.late_line import LateLine
 from portico.adapters.dbos.tables import DbosTables
-from portico.adapters.postgres import lease
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.archive import PostgresArchive
-from portico.adapters.postgres.binaries import client_programs
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.lease import Lease
-from portico.adapters.postgres.retention import PostgresRetention
+from portico.adapters.postgres.embedded.programs import PostgresArchive, client_programs
+from portico.adapters.postgres.engine import lease
+from portico.adapters.postgres.engine.lease import Lease
+from portico.adapters.postgres.engine.retention import PostgresRetention
+from portico.adapters.postgres.transaction import EnginePool
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.retention import Keep
 from portico.engine.core.runs import Leg, Place, RunStatus, Turn

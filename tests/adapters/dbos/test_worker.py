@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from portico.adapters.dbos import worker as dbos_worker
-from portico.adapters.dbos.worker import DbosWorker
+from portico.adapters.dbos import engine as dbos_worker
+from portico.adapters.dbos.engine import DbosWorker
 from portico.engine.core.runs import Leg
 
 

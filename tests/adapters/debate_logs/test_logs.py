@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.adapters.debate_logs.logs import DebateLogs
+from portico.adapters.debate_logs import DebateLogs
 from portico.debate.core.debates import Debate, DebateId, WholeDebate
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.kernel.ids import PrincipalId, RunId, SpaceId

@@ -14,8 +14,7 @@ from datetime import timedelta
 import pytest
 
 from portico.adapters.egress.approval_webhook import ApprovalWebhook, NewsByWebhook, signature
-from portico.adapters.egress.bounded import Bounds
-from portico.adapters.egress.client import guarded_client, written
+from portico.adapters.egress.client import Bounds, guarded_client, written
 from portico.guard.core.approvals import Approval, Asker, Status
 from portico.guard.core.errors import ApprovalNotFound
 from portico.kernel.effect import Effect

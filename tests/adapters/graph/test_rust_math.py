@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from portico.adapters.graph.rust_math import RustGraphMath
+from portico.adapters.graph import RustGraphMath
 from portico.learning.core.graph.math import Weighted
 
 MATH = RustGraphMath()

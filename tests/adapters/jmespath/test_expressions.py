@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.adapters.jmespath.bounded import Bounded
+from portico.adapters.jmespath.evaluation import MOST_BUILT, MOST_WORK, Bounded, Meter
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.adapters.jmespath.meter import MOST_BUILT, MOST_WORK, Meter
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.workflows.core.plan import WHOLE, BadExpression, ExpressionFailed, ExpressionTooLarge

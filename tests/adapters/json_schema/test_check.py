@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.json_schema import check as checking
-from portico.adapters.json_schema.check import MOST_FLAWS, JsonSchemaCheck
+from portico.adapters import json_schema as checking
+from portico.adapters.json_schema import MOST_FLAWS, JsonSchemaCheck
 from portico.gateway.core.errors import SchemaRefused
 from portico.gateway.core.tool_schemas import Effort, check_schema
 from portico.kernel.errors import Flaw

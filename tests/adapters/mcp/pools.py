@@ -14,11 +14,10 @@ from uuid import UUID
 
 import psutil
 
-from portico.adapters.mcp.housing import Confine
-from portico.adapters.mcp.opening import Tokens
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.resolve import NOBODY, Keeper
-from portico.adapters.mcp.terms import Terms
+from portico.adapters.mcp.secrets import NOBODY, Keeper
+from portico.adapters.mcp.session import Tokens
+from portico.adapters.mcp.stdio import Confine, Terms
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.gateway.core.calls import Answer, Question, Target, Wanted

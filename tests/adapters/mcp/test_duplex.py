@@ -10,12 +10,10 @@ from typing import Any, cast
 import httpx2
 import pytest
 
-from portico.adapters.mcp import sse
-from portico.adapters.mcp.duplex import Duplex
-from portico.adapters.mcp.endpoint import Endpoint
-from portico.adapters.mcp.sse import EventStream
-from portico.adapters.mcp.turns import Turns
-from portico.adapters.mcp.wire import Asked, Broken, Message, Refusal
+from portico.adapters.mcp import http
+from portico.adapters.mcp.http import Endpoint, EventStream
+from portico.adapters.mcp.session import Turns
+from portico.adapters.mcp.transport import Asked, Broken, Duplex, Message, Refusal
 from tests.adapters.mcp.pools import together, until
 
 ASKED = Asked("tools/call", {"name": "x"})
@@ -382,7 +380,7 @@ class Slow:
 async def test_whoever_waits_for_a_slow_post_goes_on_with_the_first_or_is_told_there_is_none(
     monkeypatch: pytest.MonkeyPatch, taken: int
 ) -> None:
-    monkeypatch.setattr(sse, "_UNSENT", 2)
+    monkeypatch.setattr(http, "_UNSENT", 2)
     slow = Slow()
     stream = EventStream(cast("Endpoint", slow))
     duplex = Duplex(stream)

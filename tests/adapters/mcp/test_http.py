@@ -17,11 +17,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from portico.adapters.mcp import streamable
-from portico.adapters.mcp.endpoint import Endpoint
+from portico.adapters.mcp import http
+from portico.adapters.mcp.http import Endpoint, Streamable
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.streamable import Streamable
-from portico.adapters.mcp.wire import Asked, Message, notification
+from portico.adapters.mcp.transport import Asked, Message, notification
 from portico.gateway.core.calls import Answer, Target
 from portico.gateway.core.errors import (
     UpstreamDown,
@@ -433,7 +432,7 @@ async def test_more_questions_beside_a_call_than_anybody_can_answer_are_refused(
 async def test_notes_that_are_not_taken_are_few_and_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(streamable, "_NOTED", 0.05)
+    monkeypatch.setattr(http, "_NOTED", 0.05)
     endpoint = Deaf()
     way = Streamable(cast("Endpoint", endpoint), _spawned)
 

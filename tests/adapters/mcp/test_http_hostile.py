@@ -15,13 +15,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from portico.adapters.egress.dialer import Dialer
-from portico.adapters.egress.names import Resolve
-from portico.adapters.mcp import resuming
-from portico.adapters.mcp.endpoint import Endpoint
+from portico.adapters.egress.dialer import Dialer, Resolve
+from portico.adapters.mcp import http
+from portico.adapters.mcp.http import Endpoint
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.resolve import Address
-from portico.adapters.mcp.wire import Broken
+from portico.adapters.mcp.secrets import Address
+from portico.adapters.mcp.transport import Broken
 from portico.gateway.core.calls import Phase, Target
 from portico.gateway.core.errors import OfferNotFound, UpstreamBusy, UpstreamDown
 from portico.gateway.core.servers import Era, FromEnvironment, Http, Template
@@ -421,7 +420,7 @@ async def test_an_answer_that_cannot_be_sent_keeps_nobody_waiting() -> None:
 async def test_a_stream_may_be_cut_as_often_as_it_likes_while_somebody_thinks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resuming, "_UNHURRIED", 0.01)
+    monkeypatch.setattr(http, "_UNHURRIED", 0.01)
     answered: list[Message] = []
 
     def cutting(request: Request, message: Message) -> Response | None:
@@ -548,7 +547,7 @@ async def test_a_server_may_refuse_to_list_its_tools_or_to_give_a_resource() -> 
 async def test_words_of_change_are_listened_for_again_when_the_stream_was_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portico.adapters.mcp.looking._FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("portico.adapters.mcp.session._FIRST_PAUSE", 0.01)
     listened: list[Message] = []
     changes = Changes()
 

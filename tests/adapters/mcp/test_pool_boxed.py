@@ -13,14 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.mcp import family
-from portico.adapters.mcp.duplex import Duplex
-from portico.adapters.mcp.housing import Lodging
-from portico.adapters.mcp.last_words import LastWords
-from portico.adapters.mcp.resolve import Command
-from portico.adapters.mcp.stdio import Starting, start
-from portico.adapters.mcp.terms import Terms
-from portico.adapters.mcp.watch import Watch
+from portico.adapters.mcp import processes as family
+from portico.adapters.mcp.processes import LastWords
+from portico.adapters.mcp.secrets import Command
+from portico.adapters.mcp.stdio import Lodging, Starting, Terms, Watch, start
+from portico.adapters.mcp.transport import Duplex
 from portico.gateway.core.calls import Phase, Target
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.servers import Era, Plain, Stdio

@@ -14,12 +14,10 @@ import psutil
 import pytest
 from blockbuster import blockbuster_ctx
 
-from portico.adapters.mcp.last_words import LastWords
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.resolve import Command
-from portico.adapters.mcp.stdio import Starting, start
-from portico.adapters.mcp.terms import Terms
-from portico.adapters.mcp.watch import Watch
+from portico.adapters.mcp.processes import LastWords
+from portico.adapters.mcp.secrets import Command
+from portico.adapters.mcp.stdio import Starting, Terms, Watch, start
 from portico.gateway.core.calls import Answer, Phase
 from portico.gateway.core.errors import UpstreamBusy, UpstreamDown, UpstreamTimedOut
 from portico.gateway.core.servers import FromFile, Http, Stdio
@@ -311,7 +309,7 @@ async def test_what_a_server_prints_logs_and_says_last_is_kept_for_people(
 async def test_a_server_that_dies_of_every_call_is_left_alone_from_the_second_on(
     pool: UpstreamPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portico.adapters.mcp.breaker._FIRST", 60.0)
+    monkeypatch.setattr("portico.adapters.mcp.connection_slots._FIRST", 60.0)
     for _ in range(2):
         with pytest.raises(UpstreamDown):
             await pool.call(PLAIN, "die", {}, timeout=AMPLE)

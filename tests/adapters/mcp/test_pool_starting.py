@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.mcp.pace import Pace
+from portico.adapters.mcp.connection_slots import Pace, Station, Telling
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.station import Station
-from portico.adapters.mcp.telling import Telling
-from portico.adapters.mcp.terms import Terms
+from portico.adapters.mcp.stdio import Terms
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.gateway.core.calls import Answer, Phase, Target
 from portico.gateway.core.errors import UpstreamBusy, UpstreamDown
@@ -93,7 +91,7 @@ async def test_a_server_that_leaves_unknown_greetings_alone_is_greeted_in_the_ot
     pool: UpstreamPool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portico.adapters.mcp.duplex.Duplex.silence", 0.1)
+    monkeypatch.setattr("portico.adapters.mcp.transport.Duplex.silence", 0.1)
 
     seen = await pool.look(target(launched("silent")))
 
@@ -231,8 +229,8 @@ async def test_another_launch_is_another_process_and_the_former_serves_to_the_en
 async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tried_again(
     pool: UpstreamPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portico.adapters.mcp.breaker._FIRST", 3_600.0)
-    monkeypatch.setattr("portico.adapters.mcp.breaker._LONGEST", 3_600.0)
+    monkeypatch.setattr("portico.adapters.mcp.connection_slots._FIRST", 3_600.0)
+    monkeypatch.setattr("portico.adapters.mcp.connection_slots._LONGEST", 3_600.0)
     crashing = target(launched("crashing"), era=Era.LEGACY)
 
     for _ in range(2):
@@ -529,7 +527,7 @@ async def test_a_server_that_changes_whenever_it_is_looked_at_is_put_to_sleep_an
 async def test_a_server_that_lists_well_and_hangs_when_it_is_called_is_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portico.adapters.mcp.breaker._FIRST", 60.0)
+    monkeypatch.setattr("portico.adapters.mcp.connection_slots._FIRST", 60.0)
     entered: list[UpstreamPool] = []
     hung = target(launched("hung"))
     changes = Looker(entered, hung)

@@ -13,14 +13,11 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.mcp.answers import objected
-from portico.adapters.mcp.conversation import Conversation, Ears, Learnt
-from portico.adapters.mcp.duplex import Duplex
-from portico.adapters.mcp.exchange import Exchange
-from portico.adapters.mcp.greeting import Greeting
+from portico.adapters.mcp.client_requests import Exchange, objected
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.veil import Veil
-from portico.adapters.mcp.wire import Refusal
+from portico.adapters.mcp.secrets import Veil
+from portico.adapters.mcp.session import Conversation, Ears, Greeting, Learnt
+from portico.adapters.mcp.transport import Duplex, Refusal
 from portico.gateway.core.calls import Answer, Target, Wanted
 from portico.gateway.core.errors import (
     InputRefused,

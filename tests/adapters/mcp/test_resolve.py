@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.mcp.exchange import Exchange
-from portico.adapters.mcp.resolve import Ours, address, command
-from portico.adapters.mcp.veil import Veil
-from portico.adapters.mcp.wire import Broken
+from portico.adapters.mcp.client_requests import Exchange
+from portico.adapters.mcp.secrets import Ours, Veil, address, command
+from portico.adapters.mcp.transport import Broken
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.gateway.core.client_config_values import shown_url
 from portico.gateway.core.errors import UpstreamRefused

@@ -15,22 +15,32 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from portico.adapters.egress.dialer import Dialer
-from portico.adapters.mcp import wire
-from portico.adapters.mcp.allowance import Allowance
-from portico.adapters.mcp.answers import refused
-from portico.adapters.mcp.breaker import Breaker
-from portico.adapters.mcp.conversation import Conversation, Ears, Learnt
-from portico.adapters.mcp.duplex import Duplex
-from portico.adapters.mcp.endpoint import Endpoint
-from portico.adapters.mcp.exchange import Exchange
-from portico.adapters.mcp.greeting import Greeting
-from portico.adapters.mcp.last_words import LastWords
-from portico.adapters.mcp.lines import Endless, Lines, TooLong
-from portico.adapters.mcp.listing import listed, wanted_headers
-from portico.adapters.mcp.resolve import Address
-from portico.adapters.mcp.sse import hear
-from portico.adapters.mcp.veil import Veil
-from portico.adapters.mcp.wire import Asked, Broken, Message, Refusal, Spoilt, TooDeep
+from portico.adapters.mcp import transport
+from portico.adapters.mcp.client_requests import Exchange, refused
+from portico.adapters.mcp.connection_slots import Breaker
+from portico.adapters.mcp.http import Endpoint, hear
+from portico.adapters.mcp.processes import Allowance, LastWords
+from portico.adapters.mcp.secrets import Address, Veil
+from portico.adapters.mcp.session import (
+    Conversation,
+    Ears,
+    Greeting,
+    Learnt,
+    listed,
+    wanted_headers,
+)
+from portico.adapters.mcp.transport import (
+    Asked,
+    Broken,
+    Duplex,
+    Endless,
+    Lines,
+    Message,
+    Refusal,
+    Spoilt,
+    TooDeep,
+    TooLong,
+)
 from portico.gateway.core.errors import InputUnsupported, UpstreamDown
 from portico.gateway.core.servers import Era, Http, Identity, Plain
 from portico.kernel.errors import PorticoError
@@ -46,22 +56,22 @@ from tests.adapters.mcp.test_duplex import Tray
 def test_what_is_written_is_one_line_and_reads_the_same() -> None:
     message = {"id": 1, "params": {"text": "zwei\nZeilen, \u2028 und ü", "deep": [1.5, None, True]}}
 
-    data = wire.written(message)
+    data = transport.written(message)
 
     assert b"\n" not in data
-    assert wire.read(data) == message
+    assert transport.read(data) == message
 
 
 def test_any_mapping_and_sequence_can_be_written() -> None:
     frozen: Any = {"a": (1, 2), "b": type("M", (dict,), {})(c=1)}
 
-    assert json.loads(wire.written(frozen)) == {"a": [1, 2], "b": {"c": 1}}
+    assert json.loads(transport.written(frozen)) == {"a": [1, 2], "b": {"c": 1}}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}])
 def test_what_is_not_json_is_not_sent(value: Any) -> None:
     with pytest.raises(NotCanonical):
-        wire.written({"params": value})
+        transport.written({"params": value})
 
 
 @pytest.mark.parametrize(
@@ -69,34 +79,36 @@ def test_what_is_not_json_is_not_sent(value: Any) -> None:
 )
 def test_what_is_no_message_is_not_read(text: bytes) -> None:
     with pytest.raises(ValueError):
-        wire.read(text)
+        transport.read(text)
 
 
 def test_halves_of_letters_and_numbers_that_are_none_are_made_good() -> None:
-    found = wire.read(rb'{"a": "\ud83d", "b": ["\uD83D\uDE00"], "c": NaN, "\udc00": -Infinity}')
+    found = transport.read(
+        rb'{"a": "\ud83d", "b": ["\uD83D\uDE00"], "c": NaN, "\udc00": -Infinity}'
+    )
 
     assert found == {"a": "\ufffd", "b": ["😀"], "c": None, "\ufffd": None}
     json.dumps(found, ensure_ascii=False).encode()
 
 
 def test_a_request_says_where_to_tell_how_far_it_is() -> None:
-    plain = wire.request(7, Asked("m", {"a": 1}))
-    told = wire.request(7, Asked("m", {"a": 1, "_meta": {"b": 2}}, progress=True))
+    plain = transport.request(7, Asked("m", {"a": 1}))
+    told = transport.request(7, Asked("m", {"a": 1, "_meta": {"b": 2}}, progress=True))
 
     assert plain == {"jsonrpc": "2.0", "id": 7, "method": "m", "params": {"a": 1}}
     assert told["params"] == {"a": 1, "_meta": {"b": 2, "progressToken": 7}}
-    assert "params" not in wire.request(7, Asked("m", {}))
+    assert "params" not in transport.request(7, Asked("m", {}))
 
 
 def test_an_answer_is_a_result_or_a_refusal_or_none_at_all() -> None:
-    assert wire.result_of({"result": {"a": 1}}) == {"a": 1}
+    assert transport.result_of({"result": {"a": 1}}) == {"a": 1}
     with pytest.raises(Refusal) as refused:
-        wire.result_of({"error": {"code": -32602, "message": "no", "data": [1]}})
+        transport.result_of({"error": {"code": -32602, "message": "no", "data": [1]}})
     assert (refused.value.code, refused.value.message, refused.value.data) == (-32602, "no", [1])
     with pytest.raises(Refusal):
-        wire.result_of({"error": {"code": "x"}})
+        transport.result_of({"error": {"code": "x"}})
     with pytest.raises(Spoilt):
-        wire.result_of({"result": [1]})
+        transport.result_of({"result": [1]})
 
 
 def test_whoever_says_more_than_is_good_has_to_wait_in_proportion() -> None:
@@ -214,7 +226,7 @@ def _nested(levels: int, inside: str = "") -> str:
 
 @pytest.mark.parametrize("inside", ["", r'"\ud800"'])
 def test_what_can_be_written_again_is_read(inside: str) -> None:
-    to_json(wire.read(_nested(200, inside)))
+    to_json(transport.read(_nested(200, inside)))
 
 
 @pytest.mark.parametrize("inside", ["", r'"\ud800"'])
@@ -223,7 +235,7 @@ def test_what_is_nested_too_deeply_is_not_read_and_says_whose_answer_it_is(
     levels: int, inside: str
 ) -> None:
     with pytest.raises(TooDeep, match="nested too deeply") as deep:
-        wire.read(_nested(levels, inside))
+        transport.read(_nested(levels, inside))
 
     assert deep.value.number == 7
 
@@ -231,7 +243,7 @@ def test_what_is_nested_too_deeply_is_not_read_and_says_whose_answer_it_is(
 def test_many_things_side_by_side_are_not_deep() -> None:
     wide = '{"id": 1, "result": {"a": [' + ",".join(["[{}]"] * 1_000) + "]}}"
 
-    assert len(wire.read(wide)["result"]["a"]) == 1_000
+    assert len(transport.read(wide)["result"]["a"]) == 1_000
 
 
 class Odd:

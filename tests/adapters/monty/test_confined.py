@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.monty.confined import confine_this_thread, must_be_confined
 from portico.adapters.monty.interpreter import MontyInterpreter
+from portico.adapters.monty.worker import confine_this_thread, must_be_confined
 from portico.sandbox.core.errors import BoxUnavailable
 from portico.sandbox.core.requests import CodeLimits
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.monty.interpreter import MontyInterpreter
-from portico.adapters.monty.kept_program import KeptProgram
+from portico.adapters.monty.interpreter import KeptProgram, MontyInterpreter
 from portico.kernel.json import JsonValue
 from portico.sandbox.core.errors import BoxUnavailable, CodeBusy, CodeRefused, FileTrouble
 from portico.sandbox.core.requests import CodeEnd, CodeLimits, CodeOutcome, Raised

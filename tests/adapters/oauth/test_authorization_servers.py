@@ -15,8 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from portico.adapters.oauth.authorization_servers import HttpAuthorizationServers
-from portico.adapters.oauth.documents import Documents
+from portico.adapters.oauth import Documents, HttpAuthorizationServers
 from portico.guard.core.errors import GrantRefused, LoginUnavailable
 from portico.guard.core.oauth_logins import Attempt, Challenge, Known, LoginPlace, Tokens
 from portico.kernel.ids import Id, PrincipalId, SpaceId

@@ -12,8 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from inline_snapshot import snapshot
 
-from portico.adapters.oauth.documents import Documents
-from portico.adapters.oauth.jwks import PublishedKeys
+from portico.adapters.oauth import Documents, PublishedKeys
 from portico.guard.authentication import Authenticate
 from portico.guard.core.errors import IssuerUnavailable, NotAuthenticated
 from portico.guard.core.principals import Role

@@ -6,10 +6,9 @@ import pytest
 
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.retention import PostgresRetention
-from portico.adapters.postgres.spaces import PostgresSpaces
-from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.postgres.engine.retention import PostgresRetention
+from portico.adapters.postgres.guard.spaces import PostgresSpaces
+from portico.adapters.postgres.transaction import EnginePool, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.guard.core.authentication import as_principal
 from portico.guard.ports import Audit

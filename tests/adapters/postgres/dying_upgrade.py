@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from portico.adapters.postgres.account import Account, Ran, account_for
-from portico.adapters.postgres.launcher import EmbeddedServer
-from portico.adapters.postgres.major_upgrade import MajorUpgrade
-from portico.adapters.postgres.passwords import read
+from portico.adapters.postgres.addresses import read
+from portico.adapters.postgres.embedded.server import Account, EmbeddedServer, Ran, account_for
+from portico.adapters.postgres.embedded.upgrade import MajorUpgrade
 from tests.servers import RUN_AS, wheel
 
 POINTS = ("after initdb", "during pg_upgrade", "after pg_upgrade", "before mv", "after mv")

@@ -6,12 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.line_after_commit import LineAfterCommit
-from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
-from portico.adapters.postgres.transaction import Transactions
+from portico.adapters.inline import InlineBus
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.transaction import BusAfterCommit, LineAfterCommit, Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import RunNotFound
 from portico.engine.core.runs import Leg, Place, RunStatus, Turn

@@ -9,14 +9,13 @@ from datetime import timedelta
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.audit import PostgresAudit
 from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.bus_after_commit import BusAfterCommit
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.learnt_counts import PostgresLearntCounts
-from portico.adapters.postgres.servers import PostgresServers
-from portico.adapters.postgres.space_settings import PostgresSpaceSettings
-from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.gateway.servers import PostgresServers
+from portico.adapters.postgres.guard.audit import PostgresAudit
+from portico.adapters.postgres.guard.spaces import PostgresSpaceSettings
+from portico.adapters.postgres.learning.counts import PostgresLearntCounts
+from portico.adapters.postgres.transaction import BusAfterCommit, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal

@@ -11,10 +11,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.archive import PostgresArchive
-from portico.adapters.postgres.binaries import client_programs
-from portico.adapters.postgres.schema import PostgresSchema, known_migrations
-from portico.adapters.postgres.survey import unsafe
+from portico.adapters.postgres.embedded.programs import PostgresArchive, client_programs
+from portico.adapters.postgres.store import PostgresSchema, known_migrations, unsafe
 from portico.engine.core.errors import BackupFailed, SchemaAhead
 from portico.engine.store import MigrateStore
 from tests.migrations.test_schema import SCHEMA, dumped

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.audit import PostgresAudit, PostgresAuditLog
-from portico.adapters.postgres.keys import PostgresKeys
+from portico.adapters.postgres.guard.audit import PostgresAudit, PostgresAuditLog
+from portico.adapters.postgres.guard.keys import PostgresKeys
 from portico.adapters.postgres.transaction import Part, Transactions
 from portico.engine.core.errors import StoreUnavailable
 from portico.guard.core.audit import AuditEntry, Fault, Head, Link, verify

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.bridge_messages import AFTER, BEFORE
-from portico.adapters.postgres.bridge_walls import cleared
+from portico.adapters.postgres.bridge.messages import AFTER, BEFORE
+from portico.adapters.postgres.bridge.visibility import cleared
 from portico.adapters.postgres.transaction import SET_CONTEXT, context
 from portico.bridge.core.conversations import Conversation
 from portico.kernel.principal import Principal

@@ -8,11 +8,10 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.bridge_attachments import PostgresAttachments
-from portico.adapters.postgres.bridge_leases import PostgresLeases
-from portico.adapters.postgres.bridge_memory import PostgresMemory
-from portico.adapters.postgres.bridge_work import PostgresWorks
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.postgres.bridge.leases import PostgresLeases
+from portico.adapters.postgres.bridge.memory import PostgresAttachments, PostgresMemory
+from portico.adapters.postgres.bridge.work_items import PostgresWorks
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.attachments import LARGEST, Attachment, Digest
 from portico.bridge.core.errors import TooManyLabels

@@ -11,11 +11,12 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.bridge_graphs import MessageGraphs
-from portico.adapters.postgres.bridge_search import PostgresMessageSearch
-from portico.adapters.postgres.bridge_vectors import PostgresMessageVectors
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.transaction import Transactions
+from portico.adapters.postgres.bridge.search import (
+    MessageGraphs,
+    PostgresMessageSearch,
+    PostgresMessageVectors,
+)
+from portico.adapters.postgres.transaction import EnginePool, Transactions
 from portico.bridge.core.conversations import Conversation
 from portico.bridge.search import EmbedMessages
 from portico.kernel.label import PUBLIC, Label

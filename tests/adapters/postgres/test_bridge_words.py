@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.bridge_search import PostgresMessageSearch
+from portico.adapters.postgres.bridge.search import PostgresMessageSearch
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.messages import Message

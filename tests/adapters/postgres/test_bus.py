@@ -13,7 +13,7 @@ from psycopg.waiting import Wait
 
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.listening import ListeningConnection
+from portico.adapters.postgres.transaction import ListeningConnection
 from portico.adapters.system.clock import system_entropy
 from portico.engine.ports import Wakeups
 from portico.testing.guard import a_space

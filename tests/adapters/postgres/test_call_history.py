@@ -10,10 +10,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from portico.adapters.crypto.vault import RingVault
+from portico.adapters.crypto import RingVault
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.call_history import PostgresCallHistory
-from portico.adapters.postgres.results import PostgresResults
+from portico.adapters.postgres.gateway.calls import PostgresCallHistory
+from portico.adapters.postgres.gateway.results import PostgresResults
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import StoreUnavailable

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.call_limits import PostgresCallLimits
+from portico.adapters.postgres.guard.rules import PostgresCallLimits
 from portico.adapters.postgres.transaction import Part, Transactions, open_pool
 from portico.engine.core.errors import StoreUnavailable
 from portico.guard.core.access_request import Act, Aim

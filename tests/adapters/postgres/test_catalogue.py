@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.survey import unsafe
+from portico.adapters.postgres.store import unsafe
 
 pytestmark = [pytest.mark.postgres]
 

@@ -6,9 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.connections import Connections
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.transaction import open_pool
+from portico.adapters.postgres.transaction import Connections, EnginePool, open_pool
 
 pytestmark = [pytest.mark.postgres]
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import TopicRefused

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from portico.adapters.postgres.embedded_store import EmbeddedStore
-from portico.adapters.postgres.healing import Healer
+from portico.adapters.postgres.embedded.server import EmbeddedStore, Healer
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.engine.core.errors import StoreUnavailable
 from tests.servers import embedded_store, reachable_folder

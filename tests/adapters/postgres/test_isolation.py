@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
-from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
-from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.space_settings import PostgresSpaceSettings
-from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresKeys
+from portico.adapters.postgres.guard.principals import PostgresPrincipals
+from portico.adapters.postgres.guard.spaces import PostgresSpaces, PostgresSpaceSettings
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.guard.core.errors import KeyNotFound, PrincipalNotFound
 from portico.kernel.label import Label, Level

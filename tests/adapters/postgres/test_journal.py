@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 import psycopg
 import pytest
 
-from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.journal import PostgresJournal
-from portico.adapters.postgres.retention import PostgresRetention
-from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
-from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
+from portico.adapters.postgres.engine.journal import PostgresJournal
+from portico.adapters.postgres.engine.retention import PostgresRetention
+from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.transaction import EnginePool, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import KeyReused, RunNotFound, TopicNotFound, TopicRefused
 from portico.engine.core.event_log import NewEntry

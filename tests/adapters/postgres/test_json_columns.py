@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.adapters.postgres.debate_rows import voice_from, voice_json
-from portico.adapters.postgres.json_columns import loads
+from portico.adapters.postgres.debate.mapping import voice_from, voice_json
+from portico.adapters.postgres.mapping import loads
 from portico.debate.core.debaters import Tariff, Voice
 from portico.kernel.json import JsonValue
 from portico.testing.debate_voices import a_voice

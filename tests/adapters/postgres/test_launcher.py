@@ -16,12 +16,9 @@ import psutil
 import psycopg
 import pytest
 
-from portico.adapters.postgres import server_log
-from portico.adapters.postgres.account import account_for
-from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.embedded_store import EmbeddedStore
-from portico.adapters.postgres.folders import socket_folder
-from portico.adapters.postgres.passwords import ADMIN, APP, read
+from portico.adapters.postgres.addresses import ADMIN, APP, Addresses, read
+from portico.adapters.postgres.embedded import server
+from portico.adapters.postgres.embedded.server import EmbeddedStore, account_for, socket_folder
 from portico.adapters.postgres.source import Wanted, open_store
 from portico.adapters.system.clock import system_entropy
 from portico.engine.core.errors import (
@@ -373,10 +370,10 @@ def test_only_what_may_pass_is_waited_for(tmp_path: Path, complaint: str, may_pa
     log = tmp_path / "server.log"
     log.write_text(f"before\n2026-11-17 UTC [7] FATAL:  {complaint}\n{LAST_WORDS}")
 
-    reason = server_log.complaint(log, 0)
+    reason = server.complaint(log, 0)
 
     assert reason == complaint
-    assert server_log.passes(reason) is may_pass
+    assert server.passes(reason) is may_pass
 
 
 def test_a_database_that_was_half_made_is_made_again(folder: Path) -> None:

@@ -11,13 +11,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from portico.adapters.postgres.account import account_for
-from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.launcher import EmbeddedServer
-from portico.adapters.postgres.major_upgrade import MajorUpgrade
-from portico.adapters.postgres.passwords import read
+from portico.adapters.postgres.addresses import Addresses, read
+from portico.adapters.postgres.embedded.server import EmbeddedServer, account_for
+from portico.adapters.postgres.embedded.upgrade import MajorUpgrade
 from portico.adapters.postgres.source import Wanted, open_upgrade
-from portico.adapters.postgres.survey import unsafe
+from portico.adapters.postgres.store import unsafe
 from portico.adapters.system.clock import system_entropy
 from portico.engine.core.errors import NotProvisioned, StoreBusy, StoreRefused, UpgradeFailed
 from tests.adapters.postgres.dying_upgrade import POINTS

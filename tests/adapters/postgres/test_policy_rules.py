@@ -10,9 +10,9 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.postgres.policy_rules import OLDEST, PostgresRules
-from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.inline import InlineBus
+from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
+from portico.adapters.postgres.guard.rules import OLDEST, PostgresRules
 from portico.adapters.postgres.transaction import Connection, Part, Transactions
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.label import PUBLIC, Label, Level

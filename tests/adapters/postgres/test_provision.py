@@ -9,10 +9,8 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from portico.adapters.postgres.addresses import DATABASE
-from portico.adapters.postgres.passwords import new_passwords
-from portico.adapters.postgres.provision import provision, provisioned_addresses
-from portico.adapters.postgres.survey import unsafe
+from portico.adapters.postgres.addresses import DATABASE, new_passwords
+from portico.adapters.postgres.store import provision, provisioned_addresses, unsafe
 from portico.adapters.system.clock import system_entropy
 from portico.engine.core.errors import (
     AlreadyProvisioned,

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.recovering import until_it_accepts
-from portico.adapters.postgres.store import RemoteStore
+from portico.adapters.postgres.store import RemoteStore, until_it_accepts
 from portico.engine.core.errors import StoreUnavailable
 from tests.servers import free_port
 

@@ -10,12 +10,12 @@ from typing import LiteralString
 import psycopg
 import pytest
 
-from portico.adapters.cross_domain.agent_talk import talk_topic as agent_topic
+from portico.adapters.cross_domain.event_sinks import talk_topic as agent_topic
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.debate_rows import talk_topic
-from portico.adapters.postgres.event_months import EventMonths
-from portico.adapters.postgres.results import PostgresResults
-from portico.adapters.postgres.retention import PostgresRetention
+from portico.adapters.postgres.debate.mapping import talk_topic
+from portico.adapters.postgres.engine.event_log import EventMonths
+from portico.adapters.postgres.engine.retention import PostgresRetention
+from portico.adapters.postgres.gateway.results import PostgresResults
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock
 from portico.agents.core.errors import AgentRunNotFound

@@ -8,10 +8,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from portico.adapters.crypto.vault import RingVault
+from portico.adapters.crypto import RingVault
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.logins import BEGUN_IN
-from portico.adapters.postgres.sealed_columns import SEALED, SealedRows, rotating_alone
+from portico.adapters.postgres.guard.logins import BEGUN_IN
+from portico.adapters.postgres.guard.vault import SEALED, SealedRows, rotating_alone
 from portico.gateway.core.calls import ResultId, sealed_with
 from portico.guard.approvals import sealed_for
 from portico.guard.core.oauth_logins import client_context, login_context

@@ -7,8 +7,8 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from portico.adapters.postgres import bridge_walls
 from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.bridge import visibility
 from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import ConversationNotFound, MessageNotFound
 from portico.bridge.core.projects import Project
@@ -59,7 +59,7 @@ class Walls:
 
     def down(self, which: str) -> None:
         if which in ("first", "both"):
-            self._monkeypatch.setattr(bridge_walls, "first_wall", _nothing_is_hidden)
+            self._monkeypatch.setattr(visibility, "first_wall", _nothing_is_hidden)
         if which in ("second", "both"):
             with psycopg.connect(str(self._addresses.owner), autocommit=True) as owner:
                 for table in (*BRIDGE_TABLES, *DEBATE_TABLES):

@@ -13,10 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.sandbox.probes.attempts import LIMITS, CanaryAttempts
-from portico.adapters.sandbox.probes.bundle import bundled
-from portico.adapters.sandbox.probes.canaries import canaries
-from portico.adapters.sandbox.probes.canary_processes import asleep, with_word
+from portico.adapters.sandbox.probes.attempts import LIMITS, CanaryAttempts, bundled
+from portico.adapters.sandbox.probes.canaries import asleep, canaries, with_word
 from portico.adapters.sandbox.probes.trying import Marks
 from portico.sandbox.core.errors import BoxUnavailable
 from portico.sandbox.core.probes import TRIALS, Backend, Report, Trial
@@ -231,7 +229,7 @@ pytestmark = [pytest.mark.process]
 _STARTS_ONE = """
 import signal, sys
 from pathlib import Path
-from portico.adapters.sandbox.probes.canary_processes import asleep
+from portico.adapters.sandbox.probes.canaries import asleep
 from tests.children import gone, lives
 with asleep(Path(sys.argv[1]), "KEY", sys.executable, None) as canary:
     print(canary, flush=True)

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.sandbox import availability, cgroup, memory, scratch
-from portico.adapters.sandbox.account import Account, account_for
+from portico.adapters.sandbox import availability, cgroup, runner, sandbox_process
 from portico.adapters.sandbox.availability import Lack, lack_of
-from portico.adapters.sandbox.cgroup import Group, NewGroups, OldGroups, find_groups
+from portico.adapters.sandbox.cgroup import Group, NewGroups, OldGroups, find_groups, name_for
 from portico.adapters.sandbox.inside.keeper import descendants
-from portico.adapters.sandbox.leavings import name_for
+from portico.adapters.sandbox.runner import Account, account_for
 from portico.sandbox.core.errors import BoxUnavailable
 from portico.sandbox.core.probes import Backend
 
@@ -310,10 +309,10 @@ def keeper() -> Iterator[int]:
 
 
 def test_what_all_of_its_processes_have_is_added_up(keeper: int) -> None:
-    assert memory.family(keeper) == descendants(keeper)
-    assert len(memory.family(keeper)) == 2
-    assert 50_000_000 < memory.held(keeper, 1 << 40) < 1 << 30
-    assert 50_000_000 < memory.held(keeper, 1000) < 1 << 30
+    assert sandbox_process.family(keeper) == descendants(keeper)
+    assert len(sandbox_process.family(keeper)) == 2
+    assert 50_000_000 < sandbox_process.held(keeper, 1 << 40) < 1 << 30
+    assert 50_000_000 < sandbox_process.held(keeper, 1000) < 1 << 30
 
 
 def test_the_processes_of_others_are_not_looked_at(
@@ -322,15 +321,15 @@ def test_the_processes_of_others_are_not_looked_at(
     def whole(_process: int) -> set[int]:
         pytest.fail("all of /proc was read")
 
-    monkeypatch.setattr(memory, "descendants", whole)
+    monkeypatch.setattr(sandbox_process, "descendants", whole)
 
-    assert memory.held(keeper, 1 << 40) > 50_000_000
+    assert sandbox_process.held(keeper, 1 << 40) > 50_000_000
 
 
 async def test_what_has_too_much_is_told(keeper: int) -> None:
     told: list[int] = []
 
-    await memory.watch(keeper, 10_000_000, lambda: told.append(keeper))
+    await sandbox_process.watch(keeper, 10_000_000, lambda: told.append(keeper))
 
     assert told == [keeper]
 
@@ -339,7 +338,7 @@ def test_what_has_ended_has_nothing() -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
 
-    assert memory.held(ended.pid, 0) == 0
+    assert sandbox_process.held(ended.pid, 0) == 0
 
 
 OURSELVES = Account(os.geteuid(), os.getegid(), switch=False)
@@ -348,7 +347,7 @@ OURSELVES = Account(os.geteuid(), os.getegid(), switch=False)
 def test_it_is_there_for_its_account_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
-    folder = scratch.make(OURSELVES)
+    folder = runner.make(OURSELVES)
 
     assert folder.stat().st_mode & 0o777 == 0o700
     assert (folder / "home").is_dir()
@@ -364,7 +363,7 @@ def test_what_is_left_of_the_dead_is_removed_and_nothing_else(
         (tmp_path / name / "deep").mkdir(parents=True)
     (tmp_path / linked).symlink_to(tmp_path / "theirs")
 
-    folder = scratch.make(OURSELVES)
+    folder = runner.make(OURSELVES)
 
     left = {each.name for each in tmp_path.iterdir()} - {folder.name}
     assert left == {ours, linked, "portico-box-12-99999999-of-another-world", "theirs"}

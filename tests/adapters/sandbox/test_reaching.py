@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from portico.adapters.sandbox import network
-from portico.adapters.sandbox.network import Opening
+from portico.adapters.sandbox import sandbox_process
+from portico.adapters.sandbox.sandbox_process import Opening
 from portico.sandbox.core.errors import BadProfile
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Network, Place, Profile
@@ -203,7 +203,7 @@ LOW, OF_PROXY = Place("mail.internal", 25), Place("localhost", 3128)
 def test_each_place_of_this_machine_has_its_opening_and_the_proxy_has_the_rest(
     reach: tuple[Place, ...], low_ports: bool, openings: tuple[tuple[str, int, Place | None], ...]
 ) -> None:
-    found = network.openings(Profile(reach=reach), low_ports=low_ports)
+    found = sandbox_process.openings(Profile(reach=reach), low_ports=low_ports)
 
     assert found == tuple(Opening(*each) for each in openings)
 
@@ -211,8 +211,11 @@ def test_each_place_of_this_machine_has_its_opening_and_the_proxy_has_the_rest(
 def test_a_name_with_two_ports_has_one_address() -> None:
     reach = (Place("db.internal", 1), Place("db.internal", 2), Place("other.internal", 1))
 
-    assert network.addresses(reach) == {"db.internal": "127.0.1.1", "other.internal": "127.0.1.2"}
-    assert network.hosts_file(reach, "box").splitlines() == [
+    assert sandbox_process.addresses(reach) == {
+        "db.internal": "127.0.1.1",
+        "other.internal": "127.0.1.2",
+    }
+    assert sandbox_process.hosts_file(reach, "box").splitlines() == [
         "127.0.0.1 localhost box",
         "127.0.1.1 db.internal",
         "127.0.1.2 other.internal",

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.mcp import family
-from portico.adapters.sandbox import bubblewrap, scratch
-from portico.adapters.sandbox.account import Account
-from portico.adapters.sandbox.cell import OpenCell
+from portico.adapters.mcp import processes
+from portico.adapters.sandbox import bubblewrap, runner
 from portico.adapters.sandbox.cgroup import find_groups
+from portico.adapters.sandbox.runner import Account
+from portico.adapters.sandbox.sandbox_process import OpenCell
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Limits, Order
@@ -350,7 +350,7 @@ async def test_it_can_be_asked_to_end(made: Made) -> None:
         assert server.stdout
         await server.stdout.readline()
 
-        family.send(server.pid, family.descendants(server.pid), signal.SIGTERM)
+        processes.send(server.pid, processes.descendants(server.pid), signal.SIGTERM)
         code = await server.wait()
         said = await server.stdout.read()
 
@@ -424,7 +424,7 @@ async def test_nothing_is_left_when_it_is_left(made: Made) -> None:
 async def test_who_is_cancelled_twice_while_it_is_made_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made, go_on, real = threading.Event(), threading.Event(), scratch.make
+    made, go_on, real = threading.Event(), threading.Event(), runner.make
     folders: list[Path] = []
 
     def slow(account: Account) -> Path:
@@ -433,7 +433,7 @@ async def test_who_is_cancelled_twice_while_it_is_made_leaves_nothing(
         go_on.wait(30)
         return folders[-1]
 
-    monkeypatch.setattr(scratch, "make", slow)
+    monkeypatch.setattr(runner, "make", slow)
     before = open_descriptors()
     task = asyncio.create_task(Made(Backend.LANDLOCK).shell("true"))
     await until(made.is_set)

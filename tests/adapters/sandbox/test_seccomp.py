@@ -6,8 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from portico.adapters.sandbox.seccomp import ALLOW, KILL, REFUSE, Filter, Rule, When, assemble
-from portico.adapters.sandbox.system_calls import ARCHITECTURES, NUMBERS
+from portico.adapters.sandbox.kernel_filters import (
+    ALLOW,
+    ARCHITECTURES,
+    KILL,
+    NUMBERS,
+    REFUSE,
+    Filter,
+    Rule,
+    When,
+    assemble,
+)
 
 CASES = [
     Filter(namespaces=namespaces, network=network, counted=counted)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.sandbox import interpreter, system_view
+from portico.adapters.sandbox import folders, runner
 from portico.sandbox.core.errors import BadProfile
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Order, Profile
@@ -317,7 +317,7 @@ async def test_programs_of_the_system_run_and_have_room_for_a_while(made: Made) 
 async def test_our_own_interpreter_will_do_where_the_system_has_none(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(interpreter, "of_the_system", interpreter.own)
+    monkeypatch.setattr(runner, "of_the_system", runner.own)
 
     outcome = await made.shell("echo hello")
 
@@ -348,4 +348,4 @@ async def test_its_account_is_the_only_one_there_is() -> None:
         .run(python("import getpass, pwd; print(len(pwd.getpwall()), getpass.getuser())"), ROOM)
     )
 
-    assert outcome.output.decode().split() == ["1", system_view.NAME]
+    assert outcome.output.decode().split() == ["1", folders.NAME]

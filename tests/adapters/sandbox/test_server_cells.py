@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.mcp.resolve import Command
-from portico.adapters.sandbox.grants import Bounds
-from portico.adapters.sandbox.reserved import Reserved
-from portico.adapters.sandbox.server_cells import ServerCells
-from portico.adapters.sandbox.server_walls import ServerWalls
-from portico.adapters.sandbox.surroundings import Looking
+from portico.adapters.mcp.secrets import Command
+from portico.adapters.sandbox.folders import Bounds, Reserved
+from portico.adapters.sandbox.server_processes import Looking, ServerCells, ServerWalls
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.servers import Http, Plain, ServerId, Stdio, Unboxed
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable

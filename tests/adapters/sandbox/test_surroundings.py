@@ -4,11 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.sandbox.first_lines import interpreters, is_code
-from portico.adapters.sandbox.reserved import Reserved, fewest, of_the_system
-from portico.adapters.sandbox.server_environment import fitted
-from portico.adapters.sandbox.surroundings import Looking, Surroundings
-from portico.adapters.sandbox.toolchain import project_of, steps, whole_path
+from portico.adapters.sandbox.folders import Reserved, fewest, of_the_system
+from portico.adapters.sandbox.server_processes import (
+    Looking,
+    Surroundings,
+    fitted,
+    interpreters,
+    is_code,
+    project_of,
+    steps,
+    whole_path,
+)
 from portico.gateway.core.servers import FromFile, Plain, Stdio
 from portico.sandbox.core.profile import Network, Place, Profile
 

@@ -16,13 +16,21 @@ from keyring.backend import KeyringBackend
 from keyring.backends import fail, null
 from keyring.errors import KeyringLocked
 
-from portico.adapters.secrets.age_file import AgeFile
-from portico.adapters.secrets.choosing import Places, choose
-from portico.adapters.secrets.drawer import OURS, Drawer, Kept
-from portico.adapters.secrets.kept import DrawerSecrets
-from portico.adapters.secrets.os_keyring import OsKeyring, foreign_entry
-from portico.adapters.secrets.references import References
-from portico.adapters.secrets.vault_keys import KeysByReference, KeysElsewhere, KeysInDrawer
+from portico.adapters.secrets import (
+    OURS,
+    AgeFile,
+    Drawer,
+    DrawerSecrets,
+    Kept,
+    KeysByReference,
+    KeysElsewhere,
+    KeysInDrawer,
+    OsKeyring,
+    Places,
+    References,
+    choose,
+    foreign_entry,
+)
 from portico.guard.core.secrets import KeptSecret, SecretsUnavailable, parse_ref
 from portico.guard.core.vault import BadVaultKeys, VaultKeys
 from portico.testing.guard import a_person, a_space
@@ -158,8 +166,8 @@ _WRITER = """
 import sys
 from datetime import datetime, UTC
 from pathlib import Path
-from portico.adapters.secrets.age_file import AgeFile
-from portico.adapters.secrets.drawer import Kept
+from portico.adapters.secrets import AgeFile
+from portico.adapters.secrets import Kept
 
 file, identity, who = sys.argv[1:]
 drawer = AgeFile(Path(file), Path(identity))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from portico.adapters.stemming.snowball import stem
+from portico.adapters.stemming import stem
 
 
 @pytest.mark.parametrize(

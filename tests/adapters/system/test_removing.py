@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.system import removing
-from portico.adapters.system.belongings import (
+from portico.adapters.system.installed_files import (
     found_in,
     is_anothers,
+    removal_by,
     remove,
     remove_if_empty,
     size_of,
 )
-from portico.adapters.system.own_package import removal_by
 from portico.adapters.system.removing import remove_tree
 from tests.servers import IS_ROOT, RUN_AS
 

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.system.held_note import (
+from portico.adapters.system.pid_file import (
     HeldNote,
     began,
     held,
+    how_it_died,
     last_note,
     living_note,
     send,
 )
-from portico.adapters.system.last_words import how_it_died
 from portico.adapters.system.supervisor import GAVE_UP, NOTE, Order
 from portico.engine.core.store import Patience
 from portico.kernel.json import JsonObject
@@ -175,8 +175,8 @@ def test_how_it_died_in_words(code: int, words: str) -> None:
 
 PRELUDE = """
     import asyncio, logging, threading
-    from portico.adapters.system.last_call import LastCall
-    from portico.adapters.system.signals import end_orderly
+    from portico.adapters.system.process import LastCall
+    from portico.adapters.system.process import end_orderly
 
     logging.basicConfig(format="%(message)s")
     last_call = LastCall((1.0, 1.0, 20.0))
@@ -184,7 +184,7 @@ PRELUDE = """
 """
 SERVING = """
     import socket, uvicorn
-    from portico.interfaces.http.asked_server import AskedServer
+    from portico.interfaces.http.app import AskedServer
 
     async def app(scope, receive, send):
         await receive()
@@ -291,7 +291,7 @@ def test_whoever_is_asked_to_end_does_and_says_what_it_waited_for(
 HOLDS = """
 import sys, time
 from pathlib import Path
-from portico.adapters.system.held_note import HeldNote
+from portico.adapters.system.pid_file import HeldNote
 note = HeldNote(Path(sys.argv[1]))
 print(note.take(), flush=True)
 note.write({"what": "a test"})

@@ -14,11 +14,9 @@ from threading import Thread
 import pytest
 
 from portico.adapters.system.audit_heads import AuditHeadsFile
-from portico.adapters.system.checks import CheckPort
-from portico.adapters.system.listeners import listener_on
-from portico.adapters.system.listening import AddressTaken, by_another, listen
+from portico.adapters.system.bind_address import AddressTaken, by_another, listen, listener_on
+from portico.adapters.system.checks import CheckDisk, CheckLeftovers, CheckPort
 from portico.adapters.system.login_units import launchd_agent, switched, systemd_unit
-from portico.adapters.system.upkeep_checks import CheckDisk, CheckLeftovers
 from portico.engine.core.store import State
 from portico.guard.core.audit import Head
 from portico.kernel.ids import SpaceId
@@ -229,7 +227,7 @@ def test_where_systemd_answers_it_is_told_and_else_it_is_left_to_the_user(
 
 PROGRAM = """
 import gc
-from portico.adapters.system.collecting import collect_rarely
+from portico.adapters.system.process import collect_rarely
 kept = [[n] for n in range(1000)]
 before = gc.get_stats()[2]["collections"]
 collect_rarely()

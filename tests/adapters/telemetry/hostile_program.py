@@ -14,10 +14,10 @@ from pathlib import Path
 
 from opentelemetry import metrics
 
-from portico.adapters.telemetry import instruments
+from portico.adapters.telemetry import metrics as instruments
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.adapters.telemetry.logs import LogWishes, write_logs
-from portico.adapters.telemetry.observing import ObserveWishes, Observing
+from portico.adapters.telemetry.setup import ObserveWishes, Observing
 from portico.adapters.telemetry.spans import span
 from portico.kernel.json import JsonValue
 

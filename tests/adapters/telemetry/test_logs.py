@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 import structlog
 
-from portico.adapters.telemetry.daily_file import DailyFile
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.adapters.telemetry.logs import LogWishes, write_logs
+from portico.adapters.telemetry.logs import DailyFile, LogWishes, write_logs
 from portico.adapters.telemetry.spans import continuing
 
 CANARY = "c4nary-0123456789-abcdef"

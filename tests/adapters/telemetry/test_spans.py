@@ -15,22 +15,16 @@ from fastapi import APIRouter, FastAPI
 from opentelemetry import trace
 from starlette.responses import StreamingResponse
 
-from portico.adapters.telemetry import ahead_meter, conventions, instruments
+from portico.adapters.telemetry import metrics
+from portico.adapters.telemetry import spans as conventions
 from portico.adapters.telemetry.agent_spans import OtlpSpans
-from portico.adapters.telemetry.ahead_meter import MeteredAhead
-from portico.adapters.telemetry.errors import ExporterMissing
 from portico.adapters.telemetry.http_requests import ObservedRequests
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.adapters.telemetry.measure import Measure
-from portico.adapters.telemetry.observing import ObserveWishes, Observing
+from portico.adapters.telemetry.metrics import MeteredAhead
+from portico.adapters.telemetry.setup import ExporterMissing, ObserveWishes, Observing
 from portico.adapters.telemetry.slow_calls import SlowCalls, Thresholds
-from portico.adapters.telemetry.spans import (
-    continuing,
-    current_trace_id,
-    remote,
-    span,
-    traceparent,
-)
+from portico.adapters.telemetry.spans import continuing, current_trace_id, remote, span, traceparent
 from portico.agents.core.traces import AgentRunStatus, RunTrace, WholeTrace
 from portico.learning.core.prefetch.gates import GATES
 from portico.learning.core.prefetch.totals import Waste
@@ -310,19 +304,19 @@ DASHBOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "portico.json"
 @pytest.fixture
 def busy(measure: Measure) -> Measure:
     """After everything has happened once."""
-    instruments.run_started("agent_run")
-    instruments.run_finished("agent_run", "done")
-    with instruments.run_in_flight():
-        instruments.step_finished("call", "done", 0.02)
-    instruments.events_appended(3)
-    instruments.took_over()
-    instruments.lease_lost()
-    instruments.http_answered("GET", "/api/v1/me", 200, 0.004)
-    instruments.transaction_took(0.002)
-    instruments.log_line("info")
-    instruments.watch_sse_clients(lambda: 0)
-    ahead_meter.watch_lane(lambda: 2, lambda: 3)
-    instruments.watch_pool(lambda: {"pool_size": 4, "pool_available": 1, "requests_waiting": 2})
+    metrics.run_started("agent_run")
+    metrics.run_finished("agent_run", "done")
+    with metrics.run_in_flight():
+        metrics.step_finished("call", "done", 0.02)
+    metrics.events_appended(3)
+    metrics.took_over()
+    metrics.lease_lost()
+    metrics.http_answered("GET", "/api/v1/me", 200, 0.004)
+    metrics.transaction_took(0.002)
+    metrics.log_line("info")
+    metrics.watch_sse_clients(lambda: 0)
+    metrics.watch_lane(lambda: 2, lambda: 3)
+    metrics.watch_pool(lambda: {"pool_size": 4, "pool_available": 1, "requests_waiting": 2})
     return measure
 
 

@@ -1,7 +1,7 @@
 """Tokens are counted as o200k_base counts them."""
 
-from portico.adapters.tokens.o200k import O200k
-from portico.kernel.tokens import Tokenizer
+from portico.adapters.tokens import O200k
+from portico.kernel.budget import Tokenizer
 
 
 def test_known_texts_have_their_known_counts() -> None:

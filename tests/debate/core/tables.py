@@ -9,10 +9,9 @@ from portico.debate.core.debaters import BUILT_IN, Voice, VoiceKind
 from portico.debate.core.debates import Debate, DebateId, Left, Note, NoteKind, Said
 from portico.debate.core.panel import panel_of
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
-from portico.kernel.budget import Cost
+from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import PUBLIC
-from portico.kernel.tokens import Tokens
 from portico.testing.debate_voices import a_voice
 from portico.testing.kernel import BEGINNING, SeededEntropy
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.tokens import O200k
 from portico.gateway.core.catalog_snapshot import Definition, ToolRef
 from portico.gateway.core.inferred_schema import SeenShape, merged, shape_of
 from portico.gateway.core.surface import (

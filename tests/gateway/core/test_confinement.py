@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.adapters.system.shipped_profiles import shipped_profiles
+from portico.adapters.system.shipped_lists import shipped_profiles
 from portico.gateway.core.confinement import (
     MOST,
     parse_profiles,

@@ -29,8 +29,8 @@ from portico.gateway.core.server_approval import (
 )
 from portico.gateway.core.servers import FromEnvironment, FromFile, Http, Launch, Plain, Stdio
 from portico.gateway.core.untrusted_text import text_flaw
+from portico.kernel.budget import NO_TOKENS
 from portico.kernel.json import JsonObject
-from portico.kernel.tokens import NO_TOKENS
 from tests.gateway.core.catalogues import recorded
 from tests.gateway.core.tools import a_tool
 

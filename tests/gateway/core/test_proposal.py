@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.system.shipped_effects import shipped_effects
+from portico.adapters.system.shipped_lists import shipped_effects
 from portico.gateway.core.catalog_snapshot import Definition
 from portico.gateway.core.effects import (
     Doing,

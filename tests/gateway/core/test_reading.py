@@ -26,9 +26,9 @@ from portico.gateway.core.discovery import (
 )
 from portico.gateway.core.pins import definition_pin, set_pin
 from portico.gateway.core.servers import Era, Identity
+from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, canonical
-from portico.kernel.tokens import Tokens
 from portico.testing.gateway import a_tool
 from tests.gateway.core.catalogues import COMMITTED, catalogues, folder
 

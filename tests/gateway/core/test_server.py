@@ -47,9 +47,9 @@ from portico.gateway.core.servers import (
     tally,
 )
 from portico.gateway.core.start_diagnostics import advice
+from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue, kept
-from portico.kernel.tokens import Tokens
 from portico.sandbox.core.profile import Network, Place, Profile
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.kernel import BEGINNING

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from portico.adapters.cross_domain.waiting_runs import NewsForRuns, RunsThatWait
+from portico.adapters.cross_domain.approval_runs import NewsForRuns, RunsThatWait
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.app.assemble_gateway import assemble_gateway
 from portico.app.workflows import InlineEngine

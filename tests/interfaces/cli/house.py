@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from portico.adapters.client_configs.connecting import ClientConnections
+from portico.adapters.client_entry import ClientConnections
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.engine.core.store import Migration, Removed, Upgraded
 from portico.engine.ports import Archive, Check

@@ -14,7 +14,7 @@ from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.store import Finding, State
 from portico.interfaces.cli.exits import Exit
 from portico.kernel.errors import Flaw
-from portico.settings.errors import InvalidSettings
+from portico.settings.load import InvalidSettings
 from portico.testing.engine import ScriptedCheck
 from tests.interfaces.cli.command_line import CommandLine
 

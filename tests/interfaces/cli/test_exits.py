@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.telemetry.errors import ExporterMissing
+from portico.adapters.telemetry.setup import ExporterMissing
 from portico.engine.core.errors import BackupFailed, KeyReused, StoreRefused, StoreUnavailable
 from portico.guard.core.errors import KeyNotFound, NameTaken, NotAuthenticated, Overreach
 from portico.interfaces.cli.errors import BadUsage, Broken, FileInTheWay, NeedsYes, SystemRefused
@@ -14,7 +14,7 @@ from portico.interfaces.cli.server import NotRunning, Refused
 from portico.kernel.budget import ReservationExceeded
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.ids import BadId
-from portico.settings.errors import InvalidSettings, UnreadableSettings
+from portico.settings.load import InvalidSettings, UnreadableSettings
 
 FAILURES: dict[int, list[PorticoError]] = {
     1: [

@@ -14,8 +14,8 @@ from portico.gateway.start_diagnostics import ExamineServers
 from portico.gateway.surface import ContextWeight, WeighContext
 from portico.interfaces.cli.house import ImportRoom
 from portico.interfaces.cli.init_words import offers, picked, take_question, weight_text
+from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
-from portico.kernel.tokens import Tokens
 from portico.testing.upstreams import seen
 from tests.gateway.server_room import READ, ROOT, WIPE, WRITE, Room
 from tests.interfaces.cli.command_line import CommandLine, Outcome

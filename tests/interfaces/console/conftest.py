@@ -13,10 +13,10 @@ from portico.engine.event_log import Tails
 from portico.guard.core.principals import Role
 from portico.guard.principals import PrincipalWish
 from portico.interfaces.console.app import build
-from portico.interfaces.console.house import House
 from portico.interfaces.console.live import PageWords
-from portico.interfaces.console.wall import COOKIE
-from portico.interfaces.http.lasting import Manners
+from portico.interfaces.console.page import House
+from portico.interfaces.console.sessions import COOKIE
+from portico.interfaces.http.streaming import Manners
 from portico.kernel.label import Label
 from portico.kernel.principal import PrincipalKind
 from tests.interfaces.http.asgi import Answer, Header, ask

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from portico.engine.core.runs import Place, Run, RunStatus, Step, StepState
-from portico.interfaces.console.screens.run.seen import Seen
+from portico.interfaces.console.screens.run.run_view import Seen
 from portico.interfaces.console.screens.run.tasks import Span, State, Task
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC

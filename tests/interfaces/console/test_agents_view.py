@@ -9,17 +9,21 @@ from portico.agents.core.agents import TEMPLATES, AgentSpec, read_spec
 from portico.agents.core.model_requests import ModelRef, ProviderState
 from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef
 from portico.interfaces.console.forms import Form
-from portico.interfaces.console.screens.agents.draft import (
+from portico.interfaces.console.screens.agent_form import (
+    INLINE,
+    Book,
     Draft,
     draft_of_form,
     draft_of_spec,
+    effect_word,
+    newest,
+    path_of,
+    rows_of,
+    tree_of,
     wrong_at,
 )
-from portico.interfaces.console.screens.agents.models import Book
-from portico.interfaces.console.screens.agents.rows import newest, path_of, rows_of
-from portico.interfaces.console.screens.agents.tree import INLINE, effect_word, tree_of
+from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
-from portico.kernel.tokens import Tokens
 from portico.testing.agents import a_model
 from portico.testing.kernel import BEGINNING
 from tests.interfaces.console.chat_data import TEAM, a_run, an_agent

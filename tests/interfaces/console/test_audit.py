@@ -9,7 +9,7 @@ import pytest
 
 from portico.guard.audit import Found
 from portico.guard.core.audit import Fault, Finding, Head, Link, Verdict
-from portico.interfaces.console.screens.audit.entries import checked, line
+from portico.interfaces.console.screens.audit import checked, line
 from portico.kernel.json import JsonValue
 from portico.testing.kernel import BEGINNING
 from tests.interfaces.console.conftest import Browser

@@ -14,26 +14,26 @@ from portico.bridge.core.projects import ProjectId
 from portico.bridge.core.read_state import Inbox, InboxItem
 from portico.bridge.core.work_items import Work, WorkId, WorkState
 from portico.debate.core.questions import Cap
-from portico.interfaces.console.screens.bridge.audience import audience_of
-from portico.interfaces.console.screens.bridge.company import Somebody
-from portico.interfaces.console.screens.bridge.lists import (
+from portico.interfaces.console.screens.bridge.conversation import audience_of
+from portico.interfaces.console.screens.bridge.messages import Reader, message_rows, reader_of
+from portico.interfaces.console.screens.bridge.panes import (
+    Somebody,
+    choices_of,
     excerpt,
+    lower_than,
     next_unread,
     overdue_rows,
 )
-from portico.interfaces.console.screens.bridge.project_rows import (
+from portico.interfaces.console.screens.bridge.project import (
     budget_row,
     lease_rows,
     memory_rows,
     work_rows,
 )
-from portico.interfaces.console.screens.bridge.standing import choices_of, lower_than
-from portico.interfaces.console.screens.bridge.talk_rows import Reader, message_rows, reader_of
-from portico.kernel.budget import Cost
+from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 from portico.kernel.principal import PrincipalKind
-from portico.kernel.tokens import Tokens
 
 NOW = datetime(2026, 11, 14, 12, 0, tzinfo=UTC)
 TEAM, CONFIDENTIAL = Label.parse("team"), Label.parse("confidential")

@@ -20,7 +20,7 @@ from portico.agents.core.events import (
 from portico.agents.core.model_requests import ToolCall, Usage
 from portico.agents.core.traces import AgentRunStatus, WholeTrace
 from portico.guard.core.approvals import Status, Waiter
-from portico.interfaces.console.talk import TalkTopic, Telling
+from portico.interfaces.console.live import TalkTopic, Telling
 from portico.kernel.ids import ApprovalId, BadId, RunId
 from portico.testing.agent_data import TEAM
 from portico.testing.contexts import MemoryTaskContexts

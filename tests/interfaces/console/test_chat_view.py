@@ -11,19 +11,24 @@ from portico.agents.core.model_requests import ModelSaid, ToolCall, ToolGave, Us
 from portico.agents.core.traces import AgentRunStatus, ToolUse
 from portico.debate.core import analysis, prompts
 from portico.guard.core.policy import Danger, Mark, marked
-from portico.interfaces.console.screens.chat.asks import ask_of, given_of
-from portico.interfaces.console.screens.chat.chats import DEBATES, chats_of, of_debate, suggestions
-from portico.interfaces.console.screens.chat.thread import (
+from portico.interfaces.console.screens.chat_view import (
+    DEBATES,
     ITEMS,
     LONGEST,
+    WIDTH,
     Mine,
     Turn,
+    ask_of,
+    chats_of,
+    given_of,
     items_of,
+    of_debate,
     stretch_of,
+    suggestions,
     tool_of,
+    waterfall,
+    whole_text,
 )
-from portico.interfaces.console.screens.chat.waterfall import WIDTH, waterfall
-from portico.interfaces.console.screens.chat.whole import whole_text
 from portico.kernel.json import JsonObject
 from portico.testing.guard import a_person
 from portico.testing.kernel import BEGINNING

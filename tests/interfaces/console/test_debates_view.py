@@ -23,13 +23,11 @@ from portico.debate.core.debates import (
     Why,
 )
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
-from portico.interfaces.console.screens.debates.board import Board, board_of, may_of
-from portico.interfaces.console.screens.debates.rows import debate_row
-from portico.kernel.budget import Cost
+from portico.interfaces.console.screens.debate_board import Board, board_of, debate_row, may_of
+from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.kernel.tokens import Tokens
 
 NOW = datetime(2026, 11, 14, 12, 0, tzinfo=UTC)
 TEAM = Label.parse("team")

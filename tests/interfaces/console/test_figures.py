@@ -8,16 +8,18 @@ import pytest
 from portico.agents.core.traces import ModelStats
 from portico.gateway.core.calls import Call, CallId, CallOutcome
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.interfaces.console.screens.metrics.csv_text import models_csv
-from portico.interfaces.console.screens.metrics.series import (
+from portico.interfaces.console.screens.metrics import (
     MOST,
     RANGES,
+    Context,
+    model_costs,
+    models_csv,
     points,
     range_of,
     series,
     share_of,
+    summed,
 )
-from portico.interfaces.console.screens.metrics.view import Context, model_costs, summed
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId
 from tests.interfaces.console.conftest import Browser

@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.interfaces import console
-from portico.interfaces.console.screens.graph.placing import (
+from portico.interfaces.console.screens.tool_graph import (
     Dot,
     Placed,
+    community_name,
+    community_rows,
     frame_of,
+    path_view,
     placed,
     radius_of,
 )
-from portico.interfaces.console.screens.graph.view import community_name, community_rows, path_view
 from portico.learning.core.graph.analysis import Community
 from portico.learning.core.graph.path import Hop
 from portico.learning.core.graph.path import Path as Way

@@ -12,7 +12,7 @@ from portico.app.console import PATHS
 from portico.engine.core.errors import RunNotFound
 from portico.interfaces import console
 from portico.interfaces.console.app import every_route
-from portico.interfaces.console.together import together
+from portico.interfaces.console.screens.metrics import together
 
 ROOT = Path(console.__file__).parent
 VENDOR = ROOT / "static" / "vendor"

@@ -11,8 +11,17 @@ from portico.guard.core.approvals import Approval, Outcome, Status, Waiter
 from portico.guard.core.policy import Danger, Mark
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.forms import BadForm
-from portico.interfaces.console.screens.approvals.arguments import diffs, shown_changes, table
-from portico.interfaces.console.screens.approvals.queue import (
+from portico.interfaces.console.screens.approval_view import (
+    asked,
+    diffs,
+    kind_of,
+    one_line,
+    seen,
+    shown_changes,
+    state_badge,
+    table,
+)
+from portico.interfaces.console.screens.approvals import (
     EMPTY,
     Queue,
     Show,
@@ -20,11 +29,8 @@ from portico.interfaces.console.screens.approvals.queue import (
     ordered,
     row,
     show_of,
+    written,
 )
-from portico.interfaces.console.screens.approvals.request_view import asked
-from portico.interfaces.console.screens.approvals.seen import one_line, seen
-from portico.interfaces.console.screens.approvals.standing import kind_of, state_badge
-from portico.interfaces.console.screens.approvals.typed import written
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC, Label

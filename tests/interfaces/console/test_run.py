@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from portico.gateway.core.calls import Answer
-from portico.interfaces.console.screens.run.drawing import MOST_PARTS
+from portico.interfaces.console.screens.run.page import MOST_PARTS
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.upstreams import text
 from tests.interfaces.console.conftest import Browser, console_of, somebody

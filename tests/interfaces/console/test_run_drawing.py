@@ -10,15 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.interfaces.console.screens.run.layout import HEIGHT, WIDTH, Dot, Layout, layered
+from portico.interfaces.console.screens.run.graph import HEIGHT, WIDTH, Dot, Layout, layered
 from portico.interfaces.console.screens.run.tasks import Sort, Span, State, Task, merged
 from portico.interfaces.console.screens.run.timeline import (
+    MOST,
     Timeline,
+    Unit,
     scale_of,
     seconds_words,
     timeline_of,
+    units_of,
+    zoom_of,
 )
-from portico.interfaces.console.screens.run.units import MOST, Unit, units_of, zoom_of
 
 
 @st.composite

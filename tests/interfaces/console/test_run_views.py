@@ -6,27 +6,36 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.runs import Failure, RunStatus
-from portico.interfaces.console.screens.run.figures import figures_of, serial_time
-from portico.interfaces.console.screens.run.lineage import Look, lined, steps_in
-from portico.interfaces.console.screens.run.of_journal import tasks_of_journal
-from portico.interfaces.console.screens.run.of_plan import owner_of, tasks_of_plan
-from portico.interfaces.console.screens.run.plan_view import Way, line_look, note_of
-from portico.interfaces.console.screens.run.seen import (
+from portico.interfaces.console.screens.run.graph import Way, line_look, note_of
+from portico.interfaces.console.screens.run.run_view import (
     chosen,
     critical_of,
+    figures_of,
     of_run,
     powers_of,
+    serial_time,
     status_badge,
     title_of,
 )
-from portico.interfaces.console.screens.run.step_view import (
+from portico.interfaces.console.screens.run.steps import (
+    Look,
     gave_of,
     given_of,
+    lined,
     mishap_of,
+    steps_in,
     uncertain_calls,
 )
-from portico.interfaces.console.screens.run.tasks import Sort, Span, State, Task
-from portico.interfaces.console.screens.run.units import Unit
+from portico.interfaces.console.screens.run.tasks import (
+    Sort,
+    Span,
+    State,
+    Task,
+    owner_of,
+    tasks_of_journal,
+    tasks_of_plan,
+)
+from portico.interfaces.console.screens.run.timeline import Unit
 from portico.kernel.json import JsonObject
 from portico.workflows.core.plan_report import Items, StepStanding
 from tests.interfaces.console.run_words import (

@@ -9,14 +9,7 @@ import pytest
 
 from portico.agents.core.traces import AgentRunStatus
 from portico.engine.core.runs import Failure, Run, RunStatus
-from portico.interfaces.console.screens.runs.view import (
-    Known,
-    Show,
-    address,
-    line,
-    progress,
-    show_of,
-)
+from portico.interfaces.console.screens.runs import Known, Show, address, line, progress, show_of
 from portico.kernel.ids import PrincipalId
 from portico.testing.agent_data import an_agent_run
 from tests.interfaces.console import run_words

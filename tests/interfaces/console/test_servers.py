@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.launch import check_launch, shown, to_json
-from portico.interfaces.console.screens.servers.paste import Reading, read_paste
+from portico.interfaces.console.screens.servers import Reading, read_paste
 from portico.testing.upstreams import seen
 from tests.interfaces.console.bridge_scene import words
 from tests.interfaces.console.conftest import Browser, somebody

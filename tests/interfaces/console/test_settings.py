@@ -2,7 +2,7 @@
 
 import re
 
-from portico.interfaces.console.wall import COOKIE
+from portico.interfaces.console.sessions import COOKIE
 from tests.interfaces.console.conftest import Browser, somebody
 
 

@@ -9,12 +9,10 @@ from portico.guard.core.keys import OpenedWith, Purpose, StoredKey
 from portico.guard.core.principals import Identity, Role, Scope, scopes_of
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.interfaces.console.forms import BadForm, Form
-from portico.interfaces.console.screens.settings.asking import levels, maybe_label, words_in
-from portico.interfaces.console.screens.settings.key_lines import key_line, scope_choices
-from portico.interfaces.console.screens.settings.people_lines import person_line
-from portico.interfaces.console.screens.settings.rule_lines import rule_line
-from portico.interfaces.console.screens.settings.session_lines import sessions
-from portico.interfaces.console.screens.settings.tabs import tabs
+from portico.interfaces.console.screens.keys import key_line, scope_choices
+from portico.interfaces.console.screens.policy import rule_line
+from portico.interfaces.console.screens.principals import person_line, sessions
+from portico.interfaces.console.screens.settings_form import levels, maybe_label, tabs, words_in
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.label import Label

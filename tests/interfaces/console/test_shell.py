@@ -4,7 +4,7 @@ import html
 
 import pytest
 
-from portico.interfaces.console.wall import COOKIE
+from portico.interfaces.console.sessions import COOKIE
 from tests.interfaces.console.conftest import Browser
 
 PLACES = [

@@ -9,16 +9,16 @@ from portico.gateway.core.calls import Answer, Called, CallId
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.search import MatchedWord, Why
 from portico.interfaces.console.forms import BadForm, Form
-from portico.interfaces.console.screens.tools.result_view import result
-from portico.interfaces.console.screens.tools.schema_form import (
+from portico.interfaces.console.screens.schema_form import (
+    MOST_ROWS,
     Input,
     arguments,
     fields,
     raw_arguments,
+    schema_rows,
     typed,
 )
-from portico.interfaces.console.screens.tools.schema_rows import MOST, schema_rows
-from portico.interfaces.console.screens.tools.view import Matched, reasons, tool_href
+from portico.interfaces.console.screens.tool_view import Matched, reasons, result, tool_href
 from portico.kernel.json import JsonObject, JsonValue
 from tests.interfaces.console.shop import HOSTILE
 
@@ -146,7 +146,7 @@ def test_a_schema_is_a_table_of_its_places() -> None:
 def test_a_schema_that_holds_itself_ends() -> None:
     schema: JsonObject = {"properties": {f"a{n}": {"$ref": "#"} for n in range(9)}}
 
-    assert len(schema_rows(schema)) == MOST
+    assert len(schema_rows(schema)) == MOST_ROWS
 
 
 def test_reasons_are_read_as_search_tells_them() -> None:

@@ -8,12 +8,17 @@ import pytest
 from portico.agents.core.model_requests import ProviderState
 from portico.gateway.servers import ServerLook
 from portico.gateway.surface import ContextWeight
-from portico.interfaces.console.screens.welcome.clients import clients
-from portico.interfaces.console.screens.welcome.first_steps import first_steps, weight
-from portico.interfaces.console.screens.welcome.samples import SAMPLES, offered
-from portico.interfaces.console.screens.welcome.server_steps import origin_words, progress
+from portico.interfaces.console.screens.welcome import (
+    SAMPLES,
+    clients,
+    first_steps,
+    offered,
+    origin_words,
+    progress,
+    weight,
+)
+from portico.kernel.budget import Tokens
 from portico.kernel.label import PUBLIC
-from portico.kernel.tokens import Tokens
 from portico.testing.kernel import BEGINNING
 from tests.interfaces.console.conftest import Browser
 from tests.interfaces.http.test_servers import LAUNCH, approved

@@ -11,10 +11,8 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.crypto import AesSivSeal
+from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.app.assemble import Doors, assemble
 from portico.app.assemble_gateway import Gateway, assemble_gateway
 from portico.app.assemble_workflows import WorkflowDoors
@@ -28,13 +26,11 @@ from portico.engine.runs import Kinds
 from portico.guard.core.rules import Rule
 from portico.guard.spaces import InstallHome, SpaceWish
 from portico.interfaces.http.app import build, routes
-from portico.interfaces.http.bridge_use_cases import BridgeUseCases
-from portico.interfaces.http.gateway_use_cases import GatewayUseCases
-from portico.interfaces.http.host_guard import allowed
-from portico.interfaces.http.use_cases import UseCases
-from portico.interfaces.mcp.bridge.uses import BridgeUses
-from portico.interfaces.mcp.debate.uses import DebateUses
-from portico.interfaces.mcp.uses import GatewayUses
+from portico.interfaces.http.middleware import allowed
+from portico.interfaces.http.use_cases import BridgeUseCases, GatewayUseCases, UseCases
+from portico.interfaces.mcp.bridge.definitions import BridgeUses
+from portico.interfaces.mcp.debate.definitions import DebateUses
+from portico.interfaces.mcp.request_context import GatewayUses
 from portico.learning.lessons import Lessons
 from portico.testing.audit import MemoryAudit, MemoryAuditHeads
 from portico.testing.contexts import MemoryTaskContexts

@@ -12,7 +12,7 @@ from portico.agents.core.agents import Agent
 from portico.agents.core.events import Happening, RunEnded, TextAdded, ToolBegan, ToolWaits
 from portico.agents.core.model_requests import Usage
 from portico.agents.core.traces import AgentRunStatus, WholeTrace
-from portico.interfaces.http.lasting import Manners
+from portico.interfaces.http.streaming import Manners
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import TEAM, an_agent

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from portico.adapters.cross_domain.agent_identities import AgentIdentities
-from portico.adapters.cross_domain.debate_material import DebateMaterial
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.cross_domain.debaters import DebateMaterial
+from portico.adapters.cross_domain.run_contexts import AgentIdentities
+from portico.adapters.tokens import O200k
 from portico.agents.conversations import TakeQuestion
 from portico.agents.core.model_requests import ModelAsk, ModelRef, Piece, Price
 from portico.agents.runs import (
@@ -30,13 +30,15 @@ from portico.app.models import model_use_cases
 from portico.bridge.core.declassification import found
 from portico.engine.runs import Kind
 from portico.guard.authentication import AsTheyAre
-from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
-from portico.interfaces.http.agent_use_cases import AgentUseCases
-from portico.interfaces.http.bridge_use_cases import BridgeUseCases
-from portico.interfaces.http.debate_use_cases import DebateUseCases
-from portico.interfaces.http.gateway_use_cases import GatewayUseCases
-from portico.interfaces.http.model_use_cases import ModelUseCases
-from portico.interfaces.http.use_cases import UseCases
+from portico.interfaces.http.use_cases import (
+    AgentRunUseCases,
+    AgentUseCases,
+    BridgeUseCases,
+    DebateUseCases,
+    GatewayUseCases,
+    ModelUseCases,
+    UseCases,
+)
 from portico.kernel.durable import Durable
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label, Level

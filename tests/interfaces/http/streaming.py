@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message
 
-from portico.interfaces.http.line import Line, put_line
+from portico.interfaces.http.streaming import Line, put_line
 from tests.interfaces.http.asgi import Header, http_scope, written
 
 PATIENCE = 30.0

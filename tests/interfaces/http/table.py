@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
-from portico.interfaces.http.lasting import MANNERS, Manners
+from portico.interfaces.http.streaming import MANNERS, Manners
 from tests.interfaces.http.asgi import Answer, Header, ask, bearing, written
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.streaming import Stream, streaming

@@ -27,7 +27,7 @@ from portico.agents.core.events import Heard, Noted, ThoughtAdded, ToolEnded, Tu
 from portico.agents.core.model_requests import ModelSaid, Usage, UserSaid
 from portico.agents.core.traces import AgentRunStatus
 from portico.guard.core.approvals import AnswerKind
-from portico.interfaces.http.ag_ui_bodies import answers
+from portico.interfaces.http.ag_ui import answers
 from portico.kernel.ids import ApprovalId, RunId
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.interfaces.http.ag_ui_order import in_order

@@ -9,7 +9,7 @@ from portico.agents.core.activation import RunGiven
 from portico.agents.core.events import Heard, Noted, ThoughtAdded, ToolEnded, TurnBegan, TurnEnded
 from portico.agents.core.model_requests import Usage
 from portico.agents.core.traces import AgentRunStatus
-from portico.interfaces.http.lasting import Manners
+from portico.interfaces.http.streaming import Manners
 from portico.kernel.ids import RunId
 from tests.interfaces.http.asgi import Answer
 from tests.interfaces.http.conftest import Site

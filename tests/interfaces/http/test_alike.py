@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from portico.interfaces.http.paging import opaque
+from portico.interfaces.http.shapes import opaque
 from tests.interfaces.http.asgi import Header
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.test_agents import CLERK

@@ -7,7 +7,7 @@ from dirty_equals import IsStr
 from inline_snapshot import snapshot
 
 from portico.guard.core.principals import OF_THE_INSTALLATION, SCOPES_OF, Role
-from portico.interfaces.http.body_limit import MOST
+from portico.interfaces.http.middleware import MOST
 from tests.interfaces.http.asgi import Header, ask, bearing
 from tests.interfaces.http.conftest import HOST, Site
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 import portico.interfaces.http.app  # noqa: F401 # by which all bodies are imported
-from portico.interfaces.http.words import Body
+from portico.interfaces.http.shapes import Body
 
 OTHERS = {bool: 1, int: "1", float: "1"}
 """What could be taken for one, and is none by the document."""

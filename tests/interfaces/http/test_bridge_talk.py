@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from portico.interfaces.http.lasting import Manners
+from portico.interfaces.http.streaming import Manners
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.table import Table, laid
 

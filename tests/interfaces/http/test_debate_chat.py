@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.tokens import O200k
 from portico.debate.core.debates import DebateStatus
 from portico.debate.core.errors import VoiceBroke
 from tests.interfaces.http.asgi import Answer, Header, bearing

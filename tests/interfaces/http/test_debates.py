@@ -17,7 +17,7 @@ from portico.debate.core.events import VoiceSpoke
 from portico.debate.core.questions import Cap
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.principals import Scope
-from portico.interfaces.http.debate_stream import DebateTelling
+from portico.interfaces.http.debates import DebateTelling
 from tests.interfaces.http.asgi import Answer, Header, bearing
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.memory import NAMES

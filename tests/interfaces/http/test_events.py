@@ -11,7 +11,7 @@ from dirty_equals import IsStr
 from inline_snapshot import snapshot
 
 from portico.engine.core.event_log import NewEntry
-from portico.interfaces.http.lasting import Manners
+from portico.interfaces.http.streaming import Manners
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level

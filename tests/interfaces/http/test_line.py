@@ -9,10 +9,9 @@ import pytest
 import uvicorn
 
 from portico.engine.core.event_log import NewEntry
-from portico.interfaces.http.app import build
-from portico.interfaces.http.host_guard import allowed
-from portico.interfaces.http.lasting import Manners
-from portico.interfaces.http.protocol import LineProtocol
+from portico.interfaces.http.app import LineProtocol, build
+from portico.interfaces.http.middleware import allowed
+from portico.interfaces.http.streaming import Manners
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING, SeededEntropy

@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import UpstreamWantsLogin
 from portico.guard.core.tokens import EVERY, grants_of
-from portico.interfaces.http.challenge import METADATA, ProtectedResource
+from portico.interfaces.http.authentication import METADATA, ProtectedResource
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen
 from tests.interfaces.http.asgi import Answer, ask, bearing

@@ -4,7 +4,7 @@ from fastapi.routing import iter_route_contexts
 from starlette.responses import PlainTextResponse
 
 from portico.interfaces.http.app import PLACES, build
-from portico.interfaces.http.host_guard import allowed
+from portico.interfaces.http.middleware import allowed
 from tests.interfaces.http.asgi import Answer, ask
 from tests.interfaces.http.conftest import HOST, Site, nothing_running
 from tests.interfaces.http.doors import OPEN

@@ -19,7 +19,7 @@ from portico.agents.core.events import (
 from portico.agents.core.model_requests import Finish, ModelSaid, Usage, UserSaid
 from portico.agents.core.traces import AgentRunStatus
 from portico.guard.core.principals import Scope
-from portico.interfaces.http.lasting import Manners
+from portico.interfaces.http.streaming import Manners
 from portico.kernel.ids import ApprovalId, RunId
 from tests.interfaces.http.asgi import Answer
 from tests.interfaces.http.conftest import Site

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.interfaces.http.sse import one_line
+from portico.interfaces.http.streaming import one_line
 
 
 @given(st.text())

@@ -7,7 +7,7 @@ from fastapi.routing import iter_route_contexts
 from inline_snapshot import snapshot
 
 from portico.interfaces.http.authentication import OPEN_BELOW, OPEN_PATHS
-from portico.interfaces.http.host_guard import HostGuard, allowed
+from portico.interfaces.http.middleware import HostGuard, allowed
 from tests.interfaces.http.asgi import Header, ask
 from tests.interfaces.http.conftest import HOST, Site
 

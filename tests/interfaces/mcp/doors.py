@@ -7,8 +7,8 @@ from typing import Any, Final
 from portico.gateway.core.calls import Verb
 from portico.gateway.core.resources_and_prompts import our_uri
 from portico.guard.core.principals import Scope
-from portico.interfaces.mcp.bridge.mount import BRIDGE as BRIDGE_PATH
-from portico.interfaces.mcp.debate.mount import DEBATE as DEBATE_PATH
+from portico.interfaces.mcp.bridge.server import BRIDGE as BRIDGE_PATH
+from portico.interfaces.mcp.debate.server import DEBATE as DEBATE_PATH
 from tests.interfaces.mcp.gateway import ERAS
 
 MODERN, LEGACY = ERAS

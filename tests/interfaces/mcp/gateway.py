@@ -23,12 +23,12 @@ from portico.gateway.core.surface import HotTool, fixed_tools
 from portico.gateway.ports import Line
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import NotAuthenticated
-from portico.interfaces.http.host_guard import HostGuard, allowed
-from portico.interfaces.http.protocol import LineProtocol
-from portico.interfaces.mcp.bridge.mount import BridgeFace
-from portico.interfaces.mcp.debate.mount import DebateFace
+from portico.interfaces.http.app import LineProtocol
+from portico.interfaces.http.middleware import HostGuard, allowed
+from portico.interfaces.mcp.bridge.server import BridgeFace
+from portico.interfaces.mcp.debate.server import DebateFace
 from portico.interfaces.mcp.mount import McpFace
-from portico.interfaces.mcp.uses import GatewayUses
+from portico.interfaces.mcp.request_context import GatewayUses
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ContextId, PrincipalId, RunId, SpaceId

@@ -9,9 +9,9 @@ import httpx2
 from mcp import Client
 from mcp_types import CallToolResult
 
-from portico.interfaces.mcp.answers import ERROR_META
-from portico.interfaces.mcp.bridge.mount import BRIDGE, BridgeFace
-from portico.interfaces.mcp.debate.mount import DEBATE, DebateFace
+from portico.interfaces.mcp.bridge.server import BRIDGE, BridgeFace
+from portico.interfaces.mcp.debate.server import DEBATE, DebateFace
+from portico.interfaces.mcp.tool_values import ERROR_META
 from tests.interfaces.http.conftest import Site, built
 from tests.interfaces.http.table import Seat, Table, laid
 from tests.interfaces.mcp.gateway import Socket, on_a_socket

@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 
-from portico.interfaces.mcp.bridge.following import MOST_OF_ONE
+from portico.interfaces.mcp.bridge.server import MOST_OF_ONE
 from tests.interfaces.http.table import Seat
 from tests.interfaces.mcp.gateway import until
 from tests.interfaces.mcp.rooms import BridgeSite, Caller

@@ -12,8 +12,8 @@ from mcp_types import INVALID_PARAMS
 from portico.bridge.core.attachments import Digest
 from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.projects import ProjectId
-from portico.interfaces.mcp.bridge.addresses import OfMemory, address_of, uri_of
-from portico.interfaces.mcp.bridge.errors import NoSuchResource
+from portico.interfaces.mcp.bridge.definitions import NoSuchResource
+from portico.interfaces.mcp.bridge.resources import OfMemory, address_of, uri_of
 from portico.kernel.errors import PorticoError
 from tests.interfaces.mcp.rooms import BridgeSite, Caller
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.tokens import O200k
 from portico.guard.core.errors import PrincipalNotFound
 from portico.guard.core.principals import Scope
-from portico.interfaces.mcp.bridge.errors import for_a_model
-from portico.interfaces.mcp.bridge.tools import EVERY, INSTRUCTIONS
+from portico.interfaces.mcp.bridge.definitions import EVERY, INSTRUCTIONS, for_a_model
 from portico.kernel.json import canonical
 from tests.interfaces.http.table import Seat
 from tests.interfaces.http.test_permissions import key_with

@@ -4,11 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from portico.adapters.tokens.o200k import O200k
+from portico.adapters.tokens import O200k
 from portico.debate.core.errors import DebateNotFound
 from portico.guard.core.principals import Scope
-from portico.interfaces.mcp.debate.errors import for_a_model
-from portico.interfaces.mcp.debate.tools import EVERY, INSTRUCTIONS
+from portico.interfaces.mcp.debate.definitions import EVERY, INSTRUCTIONS, for_a_model
 from portico.kernel.json import canonical
 from tests.interfaces.http.memory import NAMES
 from tests.interfaces.http.test_permissions import key_with

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from portico.bridge.core.errors import BadBridgeInput
 from portico.debate.core.debates import DebateWish, Source
 from portico.debate.core.questions import Cap, Preset, QuestionKind
-from portico.interfaces.mcp.bridge import tools as bridge_tools
-from portico.interfaces.mcp.bridge.given import Given as BridgeGiven
-from portico.interfaces.mcp.debate import tools as debate_tools
-from portico.interfaces.mcp.debate.errors import BadDebateInput
-from portico.interfaces.mcp.debate.given import LONGEST_WAIT, Given
+from portico.interfaces.mcp.bridge import definitions as bridge_tools
+from portico.interfaces.mcp.bridge.definitions import Given as BridgeGiven
+from portico.interfaces.mcp.debate import definitions as debate_tools
+from portico.interfaces.mcp.debate.definitions import LONGEST_WAIT, BadDebateInput, Given
 from portico.kernel.label import BadLabel, Label
 
 USUAL = Cap(tokens=100_000, money=Decimal(1))

@@ -11,10 +11,10 @@ import pytest
 
 from portico.gateway.core.calls import Verb, verb_for
 from portico.guard.core.principals import SCOPES_OF, Role, Scope
-from portico.interfaces.mcp.answers import ERROR_META
-from portico.interfaces.mcp.bridge.mount import BridgeFace
-from portico.interfaces.mcp.debate.mount import DebateFace
+from portico.interfaces.mcp.bridge.server import BridgeFace
+from portico.interfaces.mcp.debate.server import DebateFace
 from portico.interfaces.mcp.mount import McpFace
+from portico.interfaces.mcp.tool_values import ERROR_META
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen

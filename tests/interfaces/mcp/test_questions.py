@@ -10,10 +10,8 @@ import pytest
 from portico.gateway.core.calls import Answer, Question, Wanted
 from portico.gateway.core.errors import InputUnsupported
 from portico.gateway.ports import Line
-from portico.interfaces.mcp.asking import able, check, missing
-from portico.interfaces.mcp.conversation import Conversation
-from portico.interfaces.mcp.errors import NoSuchQuestion, TooManyWaiting
-from portico.interfaces.mcp.waiting import Waiting
+from portico.interfaces.mcp.pending_calls import Conversation, Waiting, able, check, missing
+from portico.interfaces.mcp.request_context import NoSuchQuestion, TooManyWaiting
 from portico.kernel.json import JsonObject
 from tests.interfaces.mcp.gateway import Site, said
 from tests.interfaces.mcp.test_eras import FORM

@@ -6,7 +6,7 @@ import pytest
 
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import NotAuthenticated
-from portico.interfaces.mcp.remembered_keys import RememberedKeys
+from portico.interfaces.mcp.sessions import RememberedKeys
 from tests.interfaces.mcp.gateway import entry
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-from portico.interfaces.mcp.errors import TooManySessions
+from portico.interfaces.mcp.request_context import TooManySessions
 from portico.interfaces.mcp.sessions import Sessions
 from portico.kernel.ids import ContextId
 from portico.kernel.principal import Principal

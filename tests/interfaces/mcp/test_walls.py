@@ -108,7 +108,7 @@ async def test_a_header_that_a_tool_wants_must_say_what_its_argument_says(
 async def test_a_call_that_takes_long_is_a_stream_that_is_kept_alive(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portico.interfaces.mcp.exchange._SOON", 0.05)
+    monkeypatch.setattr("portico.interfaces.mcp.pending_calls._SOON", 0.05)
     go_on = asyncio.Event()
 
     async def slow(_arguments: JsonObject, _line: Line) -> Answer:
@@ -135,7 +135,7 @@ async def test_a_call_that_takes_long_is_a_stream_that_is_kept_alive(
 async def test_a_key_that_was_revoked_hears_nothing_more(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portico.interfaces.mcp.lasting._ASK_AGAIN", 0.05)
+    monkeypatch.setattr("portico.interfaces.mcp.mount._ASK_AGAIN", 0.05)
     async with listening(site, await opened(site)) as answer:
         assert answer.status_code == 200
         del site.gateway.keys["ana"]

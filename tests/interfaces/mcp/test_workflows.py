@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from mcp_types import TextContent
 
-from portico.interfaces.mcp.answers import ERROR_META
-from portico.interfaces.mcp.workflows import SUGGESTION_META
+from portico.interfaces.mcp.tool_values import ERROR_META
+from portico.interfaces.mcp.tools import SUGGESTION_META
 from portico.learning.core.suggest.threshold import Outcome
 from portico.testing.kernel import BEGINNING
 from portico.workflows.core.plan import BadPlan, PlanFault

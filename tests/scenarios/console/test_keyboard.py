@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route, expect
 
-from portico.interfaces.console.nav import GROUPS
+from portico.interfaces.console.page import GROUPS
 from tests.scenarios.console_town import Town, a_plan
 from tests.scenarios.keyboard import Hands
 from tests.scenarios.scripted_model import MODEL, says

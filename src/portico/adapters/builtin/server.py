@@ -1,22 +1,71 @@
-"""The server of our own tools, as the gateway talks to servers: no process, and nothing to open."""
+"""The server of the built-in tools, as the gateway talks to servers, and the way to it."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import Context
 from datetime import timedelta
-from typing import Final
+from typing import Final, Protocol
 
-from portico.adapters.builtin.answers import refusal
-from portico.adapters.builtin.nothing_beside import NothingBeside
-from portico.adapters.builtin.offers import INSTRUCTIONS, VERSION
-from portico.adapters.builtin.tool import BuiltinTool, Errand
+from portico.adapters.builtin.files import (
+    LIST_FILES,
+    MAKE_FOLDER,
+    MOVE_FILE,
+    READ_FILE,
+    REMOVE_FILE,
+    WRITE_FILE,
+)
+from portico.adapters.builtin.programs import RUN_CODE, SHELL
+from portico.adapters.builtin.status import (
+    CHECK_PERMISSION,
+    METRICS,
+    MODELS_INFO,
+    NOTIFY,
+    WORKFLOW_STATE,
+)
+from portico.adapters.builtin.tool import BuiltinTool, Errand, NothingBeside, refusal
+from portico.adapters.builtin.web import FETCH, SEND_REQUEST
 from portico.gateway.core.calls import Answer, Phase, Seen, Target, Vitals
 from portico.gateway.core.errors import ToolNotFound, UpstreamDown, UpstreamTimedOut
-from portico.gateway.core.servers import Era, Identity
-from portico.gateway.ports import Line
+from portico.gateway.core.servers import BUILTIN, Era, Identity, Inside, Server, ServerId
+from portico.gateway.discovery import KeepBuiltin
+from portico.gateway.ports import Line, Servers, Upstreams
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
+from portico.kernel.principal import Principal
+
+VERSION: Final = "1"
+"""Another one as soon as one of them can do more than it could: then it is approved anew. A word
+in a description changes only the pin of that tool; and one that is new waits for approval by
+itself, while those that were approved go on."""
+
+LAUNCH: Final = Inside(BUILTIN, VERSION)
+
+OFFERED: Final = (
+    SHELL,
+    READ_FILE,
+    WRITE_FILE,
+    LIST_FILES,
+    MOVE_FILE,
+    REMOVE_FILE,
+    MAKE_FOLDER,
+    FETCH,
+    SEND_REQUEST,
+    RUN_CODE,
+    MODELS_INFO,
+    WORKFLOW_STATE,
+    METRICS,
+    CHECK_PERMISSION,
+    NOTIFY,
+)
+
+INSTRUCTIONS: Final = (
+    "Tools of Portico itself. `shell` and the tools for files share one workspace, which is yours "
+    "alone and stays; a path is relative to it. What `fetch` has brought is put there with "
+    "`write_file`."
+)
 
 _MARGIN: Final = 5.0
 """Seconds in which a tool that has met its own limit may still say so."""
@@ -131,3 +180,111 @@ async def _within(tool: BuiltinTool, arguments: JsonObject, errand: Errand) -> A
             raise
         except PorticoError as error:
             return refusal(error)
+
+
+# The servers of a space, the one that is a part of Portico always among them.
+
+
+class ServersWithBuiltin:
+    """Spaces are founded at any time, by any process, and cannot be counted: so whoever first
+    asks for the servers of one is the reason to see to it."""
+
+    def __init__(self, servers: Servers, keep: KeepBuiltin) -> None:
+        self._servers = servers
+        self._keep = keep
+
+    async def all(self, caller: Principal) -> Sequence[Server]:
+        await self._see_to_it(caller)
+        return await self._servers.all(caller)
+
+    async def get(self, caller: Principal, name: str) -> Server:
+        await self._see_to_it(caller)
+        return await self._servers.get(caller, name)
+
+    @asynccontextmanager
+    async def changing(self, caller: Principal, name: str) -> AsyncIterator[Server]:
+        await self._see_to_it(caller)
+        async with self._servers.changing(caller, name) as server:
+            yield server
+
+    async def add(self, caller: Principal, server: Server) -> None:
+        await self._see_to_it(caller)
+        await self._servers.add(caller, server)
+
+    async def put(self, caller: Principal, server: Server) -> None:
+        await self._servers.put(caller, server)
+
+    async def remove(self, caller: Principal, server: ServerId) -> None:
+        await self._servers.remove(caller, server)
+
+    async def _see_to_it(self, caller: Principal) -> None:
+        """In a task that inherits nothing, and so in a transaction of its own: whatever becomes of
+        that of whoever asks, it is there."""
+        if not self._keep.sure(caller.space):
+            await asyncio.create_task(self._keep(caller.space), context=Context())
+
+
+class Part(Upstreams, Protocol):
+    """One of Portico's own servers."""
+
+    def knows(self, space: SpaceId, server: str) -> bool:
+        """Whether it is the one that is called so there."""
+        ...
+
+
+class RoutedUpstreams:
+    def __init__(self, inside: Mapping[str, Part], outside: Upstreams) -> None:
+        """`inside` by the names that their launches have."""
+        self._inside = inside
+        self._outside = outside
+
+    def _way(self, target: Target) -> Upstreams:
+        if not isinstance(target.launch, Inside):
+            return self._outside
+        return self._inside.get(target.launch.name, self._outside)
+
+    async def look(self, target: Target) -> Seen:
+        return await self._way(target).look(target)
+
+    async def call(
+        self,
+        target: Target,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        timeout: timedelta,
+        line: Line | None = None,
+    ) -> Answer:
+        return await self._way(target).call(target, tool, arguments, timeout=timeout, line=line)
+
+    async def read_resource(
+        self, target: Target, uri: str, *, timeout: timedelta, line: Line | None = None
+    ) -> JsonObject:
+        return await self._way(target).read_resource(target, uri, timeout=timeout, line=line)
+
+    async def get_prompt(
+        self,
+        target: Target,
+        name: str,
+        arguments: Mapping[str, str],
+        *,
+        timeout: timedelta,
+        line: Line | None = None,
+    ) -> JsonObject:
+        way = self._way(target)
+        return await way.get_prompt(target, name, arguments, timeout=timeout, line=line)
+
+    async def complete(
+        self, target: Target, params: JsonObject, *, timeout: timedelta
+    ) -> JsonObject:
+        return await self._way(target).complete(target, params, timeout=timeout)
+
+    async def stop(self, space: SpaceId, server: str) -> None:
+        """All of them, since a name alone does not tell; only one has anything of it."""
+        for part in self._inside.values():
+            await part.stop(space, server)
+        await self._outside.stop(space, server)
+
+    def vitals(self, space: SpaceId, server: str) -> Vitals:
+        ours = (part for part in self._inside.values() if part.knows(space, server))
+        return next(ours, self._outside).vitals(space, server)

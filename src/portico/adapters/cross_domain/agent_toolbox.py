@@ -1,15 +1,14 @@
-"""The tools of the gateway in the hands of an agent: shown, and called as any run calls them."""
+"""The gateway's tools in the hands of an agent: shown, called, and waited for."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Final
 
-from portico.adapters.cross_domain.agent_calls import AgentCall, Waits
-from portico.adapters.cross_domain.agent_offer import Offers
-from portico.adapters.cross_domain.agent_words import (
+from portico.adapters.cross_domain.agent_tool_exposure import (
     READ,
+    Offers,
     first_page,
     page_of,
     words_of_answer,
@@ -17,12 +16,18 @@ from portico.adapters.cross_domain.agent_words import (
     words_of_error,
     words_of_refusal,
 )
-from portico.adapters.cross_domain.agent_work import ForStarter
-from portico.agents.core.errors import ToolNotAllowed
+from portico.agents.core.activation import RunGiven
+from portico.agents.core.agents import Agent
+from portico.agents.core.errors import AgentRunOver, ToolNotAllowed
+from portico.agents.core.events import Noted, ToolWaits
 from portico.agents.core.tool_calls import SEARCH, Acts, Early, Given, Offer, Wanted
-from portico.engine.core.errors import StepFailed
-from portico.engine.core.runs import Failure
+from portico.agents.core.traces import AgentRunStatus
+from portico.agents.ports import Identities, Talk, Traces
+from portico.agents.runs import ended_of, still_wanted
+from portico.engine.core.errors import RunNotFound, StepFailed
+from portico.engine.core.runs import Discreet, Failure
 from portico.engine.execution import patiently
+from portico.engine.ports import RunBook
 from portico.gateway.calls import CallTool
 from portico.gateway.catalog import Catalogues
 from portico.gateway.core.calls import Called, KeptResult, ResultId
@@ -33,15 +38,20 @@ from portico.gateway.core.surface import signature
 from portico.gateway.core.untrusted_text import cut
 from portico.gateway.ports import Line, Results
 from portico.gateway.search import FindTools, Found
+from portico.guard.approvals import Approvals, WithdrawApproval
+from portico.guard.authentication import AsTheyAre
 from portico.guard.core.access_request import Act, NeedsApproval
-from portico.guard.core.approvals import Waiter
+from portico.guard.core.approvals import Approval, Status, Waiter
 from portico.guard.core.errors import Refused
 from portico.guard.core.rules import fits
 from portico.guard.core.vault import VaultClosed
 from portico.kernel.clock import Clock
+from portico.kernel.durable import Action, Durable, Work
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
+from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import Label, meet
 from portico.kernel.principal import Principal
 from portico.workflows.core.plan_report import kept_words
 from portico.workflows.run_context import (
@@ -52,9 +62,243 @@ from portico.workflows.run_context import (
     LeftOut,
     Outputs,
     PrivateSteps,
+    ThroughDurable,
     WentWrong,
 )
 from portico.workflows.step_calls import CallWish, OneCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """What is told of a call that waits."""
+
+    approvals: Approvals
+    withdraw: WithdrawApproval
+    traces: Traces
+    talk: Talk
+
+    async def for_approval(self, acts: Acts, wanted: Wanted, approval: ApprovalId) -> None:
+        """Of a run that somebody has stopped meanwhile nobody is asked any more."""
+        found = await self.approvals.get(acts.caller, approval)
+        told = ToolWaits(
+            turn=wanted.turn,
+            call=wanted.call.id,
+            tool=wanted.tool,
+            approval=approval,
+            expires_at=found.expires_at,
+        )
+        run, caller = acts.durable.run, acts.durable.caller
+        await self.traces.mark(caller, run, AgentRunStatus.WAITING, label=acts.label)
+        await self.talk.tell(caller, run, told, label=acts.label)
+        if await self.traces.stop_asked(caller, run):
+            await self._withdrawn(acts.caller, found)
+
+    async def for_word(self, acts: Acts, wanted: Wanted) -> None:
+        run = acts.durable.run
+        told = Noted(
+            code="uncertain",
+            message=f"Nobody knows whether {wanted.tool} was done. Say what became of it: "
+            f"portico agents resolve {run} {wanted.step} done | retry | skip",
+        )
+        await self.traces.mark(acts.durable.caller, run, AgentRunStatus.WAITING, label=acts.label)
+        await self.talk.tell(acts.durable.caller, run, told, label=acts.label)
+
+    async def over(self, acts: Acts) -> None:
+        run = acts.durable.run
+        await self.traces.mark(acts.durable.caller, run, AgentRunStatus.RUNNING, label=acts.label)
+
+    async def _withdrawn(self, caller: Principal, asked: Approval) -> None:
+        if asked.status is Status.WAITING:
+            await self.withdraw.closed(caller, asked, "the run that asked was stopped")
+
+
+@dataclass(slots=True)
+class Asked:
+    """What one call has asked people for, if it has."""
+
+    approval: ApprovalId | None = None
+    waited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCall(ThroughDurable):
+    """`Durable`, in the name of the agent, for one call of it."""
+
+    acts: Acts
+    wanted: Wanted
+    waits: Waits
+    asked: Asked = field(default_factory=Asked)
+
+    @property
+    def caller(self) -> Principal:
+        return self.acts.caller
+
+    async def step(self, name: str, action: Action, *, tries: int = 1) -> JsonValue:
+        if self.acts.stopping and name == self.wanted.step:
+            action = _not_begun
+        return await self.inner.step(name, action, tries=tries)
+
+    async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
+        await self.inner.tell(name, type_, facts)
+        approval = facts.get("approval")
+        if type_ == "workflow.step_waiting" and isinstance(approval, str):
+            self.asked.approval = ApprovalId.parse(approval)
+            await self._told(name, approval)
+        elif type_ == "workflow.step_uncertain":
+            await self._told(name, None)
+
+    async def _told(self, name: str, approval: str | None) -> None:
+        """In a step of its own, so that it is told once. It is no failure of the call that it
+        could not be told."""
+        acts, wanted, waits = self.acts, self.wanted, self.waits
+
+        async def action(_key: str) -> JsonValue:
+            with suppress(PorticoError):
+                if approval is None:
+                    await patiently(lambda: waits.for_word(acts, wanted))
+                else:
+                    asked = ApprovalId.parse(approval)
+                    await patiently(lambda: waits.for_approval(acts, wanted, asked))
+            return None
+
+        self.asked.waited = True
+        await self.inner.step(f"{name}~said", action)
+
+    async def gone_on(self) -> None:
+        """Once what it waited for is over."""
+        if not self.asked.waited:
+            return
+
+        async def action(_key: str) -> JsonValue:
+            with suppress(PorticoError):
+                await patiently(lambda: self.waits.over(self.acts))
+            return None
+
+        await self.inner.step(f"{self.wanted.step}~on", action)
+
+
+async def _not_begun(_key: str) -> JsonValue:
+    """In place of a call that the journal knows nothing of, in a run that is to stop."""
+    what = "The run was stopped: this call was not made, or nobody knows here that it was."
+    raise Discreet(Failure("Stopped", what, AgentRunOver.code))
+
+
+_FRESH: Final = timedelta(seconds=1)
+"""So long it is not looked up again who somebody is."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    acting: Principal | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForStarter(ThroughDurable):
+    """`Durable`, which knows its starter by the key and the lists that they came with."""
+
+    starter: Principal
+    asker: JsonObject
+    doors: "AgentWork"
+    seen: _Seen = field(default_factory=_Seen)
+
+    @property
+    def caller(self) -> Principal:
+        return self.starter
+
+    async def acting(self, agent: Agent) -> Principal:
+        """The agent, with what its starter may now: a key that was revoked, and an agent that was
+        removed, call nothing more. Raises `KeyEnded`, `PrincipalDisabled`."""
+        now = self.doors.clock.now()
+        if self.seen.acting is None or self.seen.at is None or now - self.seen.at > _FRESH:
+            starter = await self.doors.starter(self.inner, self.asker)
+            less = replace(starter, clearance=_clearance(starter, self.asker))
+            self.seen.acting = await self.doors.identities.acting(less, agent)
+            self.seen.at = now
+        return self.seen.acting
+
+
+async def acting_in(durable: Durable, given: RunGiven) -> Principal:
+    """The agent, in the task of its run. Raises `KeyEnded`, `PrincipalDisabled`."""
+    if not isinstance(durable, ForStarter):
+        raise TypeError("A run of an agent is carried out through `AgentWork`.")
+    return replace(await durable.acting(given.agent), context=given.context)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentWork:
+    work: Work
+    as_they_are: AsTheyAre
+    book: RunBook
+    identities: Identities
+    traces: Traces
+    talk: Talk
+    clock: Clock
+
+    async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
+        """Raises `KeyEnded`, and what the work raises."""
+        asker = given.get("asker")
+        who = asker if isinstance(asker, Mapping) else {}
+        try:
+            starter = await patiently(lambda: self.starter(durable, who))
+        except PorticoError as error:
+            await self._failed(durable, error)
+            raise
+        return await self.work(ForStarter(durable, starter, who, self), given)
+
+    async def starter(self, durable: Durable, asker: JsonObject) -> Principal:
+        """Raises `KeyEnded`, and `AgentRunOver` if the run in which an agent has started this one
+        is wanted no more."""
+        outer = asker.get("outer")
+        if isinstance(outer, Mapping):
+            await self._check_outer(durable, outer)
+        key = asker.get("key")
+        whose = key if isinstance(key, str) else None
+        now = await self.as_they_are.no_more(durable.caller, key=whose, at=None)
+        return replace(now, tools=tuple(dict.fromkeys([*now.tools, *_lists(asker)])))
+
+    async def _check_outer(self, durable: Durable, outer: JsonObject) -> None:
+        """Raises `KeyEnded`, `AgentRunOver`."""
+        key, run = outer.get("key"), RunId.parse(str(outer.get("run")))
+        if isinstance(key, str):
+            await self.as_they_are.opening(key)
+        if await self.traces.stop_asked(durable.caller, durable.run):
+            return  # it was stopped with the outer one, and ends as such
+        with suppress(RunNotFound):  # it ended long ago, and is not kept any more
+            await still_wanted(self.traces, self.book, durable.caller, run)
+
+    async def _failed(self, durable: Durable, error: PorticoError) -> None:
+        """Its starter may do nothing any more, and whoever follows it is told so."""
+        caller, run = durable.caller, durable.run
+        trace = (await patiently(lambda: self.traces.read(caller, run))).run
+        if trace.status.over:
+            return
+        ended = replace(
+            trace,
+            status=AgentRunStatus.FAILED,
+            ended_at=self.clock.now(),
+            error_code=error.code,
+            error=str(error),
+        )
+        await patiently(lambda: self.traces.end(caller, ended))
+        told = replace(ended_of(ended), fix=error.fix)
+        await patiently(lambda: self.talk.tell(caller, run, told, label=ended.label))
+
+
+def _clearance(starter: Principal, asker: JsonObject) -> Label:
+    """What its starter may know, and no more than they let this run read."""
+    less = asker.get("clearance")
+    return (
+        meet(starter.clearance, Label.parse(less)) if isinstance(less, str) else starter.clearance
+    )
+
+
+def _lists(asker: JsonObject) -> Sequence[tuple[str, ...]]:
+    lists = asker.get("tools")
+    if isinstance(lists, str) or not isinstance(lists, Sequence):
+        return ()
+    return [tuple(map(str, each)) for each in lists if isinstance(each, Sequence)]
+
 
 _LEFT_OUT: Final = "left_out"
 _BETWEEN: Final = "__"

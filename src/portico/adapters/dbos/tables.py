@@ -6,8 +6,7 @@ from typing import Final, LiteralString
 
 from psycopg import AsyncConnection
 
-from portico.adapters.postgres.addresses import as_url
-from portico.adapters.postgres.passwords import ENGINE
+from portico.adapters.postgres.addresses import ENGINE, as_url
 
 _KNOWN: Final[LiteralString] = """
     SELECT 1 FROM portico.component_version

@@ -1,8 +1,4 @@
-"""The way out of a box: an HTTP proxy, and straight ways to the places that were named.
-
-The box has no network but the listening sockets that it handed to us, so whatever leaves it passes
-here, and here passes the same gate as everything else.
-"""
+"""The way out of a sandbox: an HTTP proxy, and tunnels to the places that were named."""
 
 import asyncio
 import base64
@@ -12,18 +8,218 @@ import re
 import socket
 from asyncio import Server, StreamReader, StreamWriter, Task
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import h11
 
 from portico.adapters.egress.dialer import Dialer
-from portico.adapters.egress.forwarding import Talk, forward
-from portico.adapters.egress.tunnel import PIECE, End, tunnel
 from portico.sandbox.core.errors import AddressRefused, BadPlace
 from portico.sandbox.core.profile import METADATA, Network, Place, why_not_public
+
+# Two connections made one: what comes from either goes to the other, until both have said all.
+
+PIECE: Final = 64 * 1024
+_PARTING: Final = 5.0
+_LAST_WORDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One connection, as whoever is at its other side hears and is heard."""
+
+    reader: StreamReader
+    writer: StreamWriter
+
+    async def say(self, content: bytes) -> None:
+        """As fast as it is taken. Raises `OSError`."""
+        self.writer.write(content)
+        await self.writer.drain()
+
+    async def say_last(self, content: bytes) -> None:
+        """And let it finish: what is closed while the other still speaks takes the last words with
+        it. Raises `OSError`."""
+        await self.say(content)
+        self.writer.write_eof()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS):
+                while await self.reader.read(PIECE):
+                    pass
+
+    async def part(self) -> None:
+        """What was said last may still be on its way; not for ever."""
+        try:
+            with suppress(OSError):
+                async with asyncio.timeout(_PARTING):
+                    self.writer.close()
+                    await self.writer.wait_closed()
+        finally:
+            self.writer.transport.abort()
+
+
+class Pulse:
+    """Something moves, or it is over: leaving it raises `TimeoutError` then."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._timer = asyncio.timeout(seconds)
+
+    async def __aenter__(self) -> Self:
+        await self._timer.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._timer.__aexit__(kind, error, trace)
+
+    def beat(self, seconds: float | None = None) -> None:
+        """`seconds` for how long it may stand still from now on."""
+        self._seconds = self._seconds if seconds is None else seconds
+        until = asyncio.get_running_loop().time() + self._seconds
+        # Not at every piece: setting a timer costs more than carrying one.
+        if not self._timer.expired() and abs(until - (self._timer.when() or 0)) > self._seconds / 8:
+            self._timer.reschedule(until)
+
+
+async def tunnel(near: End, far: End, *, idle: float, lingering: float) -> None:
+    """`lingering` seconds are what one side has once the other has said all. Raises `OSError`, or a
+    group of them."""
+
+    async def carried(start: End, end: End) -> None:
+        while piece := await start.reader.read(PIECE):
+            pulse.beat()
+            await end.say(piece)
+        pulse.beat(lingering)
+        end.writer.write_eof()
+
+    async with Pulse(idle) as pulse, asyncio.TaskGroup() as group:
+        group.create_task(carried(near, far))
+        group.create_task(carried(far, near))
+
+
+# One request of plain HTTP, handed on to where it belongs, and its answer handed back.
+#
+# Each side is read and written by its own state machine, so that neither can make the other see
+# where a message ends differently. One request a connection: a second one would be for somebody
+# else.
+
+HEAD: Final = 16 * 1024
+_ANSWER_HEAD: Final = 64 * 1024
+_NOT_HANDED_ON: Final = frozenset(
+    {
+        *(b"connection", b"keep-alive", b"te", b"trailer", b"upgrade", b"host"),
+        *(b"proxy-connection", b"proxy-authorization", b"proxy-authenticate"),
+    }
+)
+"""What is between two neighbours only; and `Host`, which is what the address says."""
+
+Event = h11.Event | type[h11.PAUSED]
+
+
+class Talk:
+    """An end, and how far its conversation has come."""
+
+    def __init__(self, end: End, state: h11.Connection) -> None:
+        self.end = end
+        self.state = state
+
+    @classmethod
+    def asked(cls, near: End) -> "Talk":
+        return cls(near, h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD))
+
+    @classmethod
+    def asking(cls, far: End) -> "Talk":
+        return cls(far, h11.Connection(h11.CLIENT, max_incomplete_event_size=_ANSWER_HEAD))
+
+    async def heard(self) -> Event:
+        """Raises `h11.RemoteProtocolError`, `OSError`."""
+        while (event := self.state.next_event()) is h11.NEED_DATA:
+            self.state.receive_data(await self.end.reader.read(PIECE))
+        assert not isinstance(event, type) or event is h11.PAUSED  # noqa: S101 # said to the checker
+        return event
+
+    async def say(self, event: h11.Event) -> None:
+        """Raises `h11.LocalProtocolError`, `OSError`."""
+        await self.end.say(self.state.send(event) or b"")
+
+    async def say_last(self, *events: h11.Event) -> None:
+        """Raises `h11.LocalProtocolError`, `OSError`."""
+        await self.end.say_last(b"".join(self.state.send(event) or b"" for event in events))
+
+
+async def forward(near: Talk, request: h11.Request, place: Place, far: End, *, idle: float) -> None:
+    """Raises `OSError` and `h11.ProtocolError`, or a group of them."""
+    beyond = Talk.asking(far)
+    asked = h11.Request(
+        method=request.method,
+        target=origin_form(request.target),
+        headers=[(b"Host", _host(place)), *_handed_on(request.headers)],
+    )
+    async with Pulse(idle) as pulse, asyncio.TaskGroup() as group:
+        await beyond.say(asked)
+        question = group.create_task(_question(near, beyond, pulse))
+        await _answer(beyond, near, pulse)
+        question.cancel()
+
+
+async def _question(near: Talk, beyond: Talk, pulse: Pulse) -> None:
+    while isinstance(event := await near.heard(), h11.Data | h11.EndOfMessage):
+        pulse.beat()
+        await beyond.say(event)
+
+
+async def _answer(beyond: Talk, near: Talk, pulse: Pulse) -> None:
+    while not isinstance(event := await beyond.heard(), h11.EndOfMessage):
+        pulse.beat()
+        match event:
+            case h11.Response():
+                await near.say(_response(event))
+            case h11.Data() | h11.InformationalResponse():
+                await near.say(event)
+            case _:
+                raise ConnectionResetError("it broke off")
+    await near.say(event)
+
+
+def _response(event: h11.Response) -> h11.Response:
+    return h11.Response(
+        status_code=event.status_code, headers=_handed_on(event.headers), reason=event.reason
+    )
+
+
+def _handed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    given = [(name.lower(), value) for name, value in headers]
+    named = b",".join(value for name, value in given if name == b"connection")
+    private = _NOT_HANDED_ON | {each.strip().lower() for each in named.split(b",")}
+    kept = [(name, value) for name, value in given if name not in private]
+    return [*kept, (b"connection", b"close")]
+
+
+def origin_form(target: bytes) -> bytes:
+    """`/path?query` of `http://host/path?query`."""
+    rest = target.split(b"://", 1)[1]
+    start = min((at for at in map(rest.find, (b"/", b"?")) if at >= 0), default=len(rest))
+    path = rest[start:].split(b"#", 1)[0]
+    return path if path.startswith(b"/") else b"/" + path
+
+
+def _host(place: Place) -> bytes:
+    shown = str(place)
+    return (shown.removesuffix(":80") if place.port == 80 else shown).encode()
+
+
+# The way out of a box: an HTTP proxy, and straight ways to the places that were named.
+#
+# The box has no network but the listening sockets that it handed to us, so whatever leaves it
+# passes here, and here passes the same gate as everything else.
 
 _log: Final = logging.getLogger("portico.web")
 
@@ -133,27 +329,29 @@ class Egress:
             async with asyncio.timeout(self._terms.head):
                 request = await talk.heard()
         except h11.RemoteProtocolError as error:
-            await _answer(talk, error.error_status_hint, str(error))
+            await _answer_proxy(talk, error.error_status_hint, str(error))
             return
         if not isinstance(request, h11.Request):  # it left without a word
             return
         if not self._is_known(request):
-            await _answer(talk, 407, "Say who you are, with the user and token of your proxy.")
+            await _answer_proxy(
+                talk, 407, "Say who you are, with the user and token of your proxy."
+            )
             return
         try:
             await self._led(talk, request, _place(request))
         except BadPlace as error:
-            await _answer(talk, 400, f"{error} {error.fix}")
+            await _answer_proxy(talk, 400, f"{error} {error.fix}")
 
     async def _led(self, talk: Talk, request: h11.Request, place: Place) -> None:
         try:
             far = await self._dialled(place)
         except AddressRefused as error:
             self._note(place, error)
-            await _answer(talk, 403, f"{error}{_way_to_let_it(place, error)}")
+            await _answer_proxy(talk, 403, f"{error}{_way_to_let_it(place, error)}")
         except OSError as error:
             reason = error.strerror or str(error) or "no answer in time"
-            await _answer(talk, 502, f"{place} cannot be reached: {reason}.")
+            await _answer_proxy(talk, 502, f"{place} cannot be reached: {reason}.")
         else:
             await self._handed_over(talk, request, place, far)
 
@@ -162,7 +360,7 @@ class Egress:
             if request.method != b"CONNECT":
                 await forward(talk, request, place, far, idle=self._terms.idle)
             elif not isinstance(await talk.heard(), h11.EndOfMessage):
-                await _answer(talk, 400, "A CONNECT has no body.")
+                await _answer_proxy(talk, 400, "A CONNECT has no body.")
             else:
                 await talk.say(h11.Response(status_code=200, headers=[], reason=b"Connected"))
                 early, _ = talk.state.trailing_data
@@ -215,7 +413,7 @@ def _place(request: h11.Request) -> Place:
     return Place.parse(text if _WITH_PORT.search(text) else text + usual)
 
 
-async def _answer(talk: Talk, status: int, said: str) -> None:
+async def _answer_proxy(talk: Talk, status: int, said: str) -> None:
     """In the body, and in the line of the status: most programs show that alone."""
     line = " ".join(said.split())[:300].encode("ascii", "replace")
     headers = [("Content-Type", "text/plain"), ("Connection", "close")]

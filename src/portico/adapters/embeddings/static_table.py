@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from portico.adapters.embeddings.tensors import NotTensors, read_tensors
-from portico.adapters.embeddings.texts import readable
+from portico.adapters.embeddings.encoders import NotTensors, read_tensors, readable
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.search_text import STATIC, EmbeddingModel, fingerprint
 

@@ -8,18 +8,18 @@ class JmespathExpressions:
     """`Expressions`: holds nothing, so that one serves all."""
 
     def check(self, expression: str) -> None:
-        from portico.adapters.jmespath.parsing import parsed  # noqa: PLC0415 # late
+        from portico.adapters.jmespath.evaluation import parsed  # noqa: PLC0415 # late
 
         parsed(expression)
 
     def roots(self, expression: str) -> frozenset[str]:
-        from portico.adapters.jmespath.parsing import roots  # noqa: PLC0415 # late
+        from portico.adapters.jmespath.evaluation import roots  # noqa: PLC0415 # late
 
         return roots(expression)
 
     def search(
         self, expression: str, document: JsonValue, effort: Effort | None = None
     ) -> JsonValue:
-        from portico.adapters.jmespath.searching import search  # noqa: PLC0415 # late
+        from portico.adapters.jmespath.evaluation import search  # noqa: PLC0415 # late
 
         return search(expression, document, effort)

@@ -1,18 +1,21 @@
-"""Ollama by its own protocol, since only there can one say how much it is to read, and see whether
-it has: the one that it has in common with others cuts prompts without a word."""
+"""Ollama by its own protocol: its context length can be set only there."""
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Final
+from datetime import timedelta
+from typing import Annotated, Final, TypeVar
 
 import httpx2
+from pydantic import BaseModel, Field, ValidationError
+from pydantic import JsonValue as WireJson
 
-from portico.adapters.models.connection import Connection
-from portico.adapters.models.failures import (
+from portico.adapters.models.connections import (
     Answered,
+    CallIds,
+    Connection,
     late,
     message_in,
     overflow,
@@ -21,22 +24,303 @@ from portico.adapters.models.failures import (
     torn,
     why,
 )
-from portico.adapters.models.incoming import CallIds
-from portico.adapters.models.ollama_answer import OllamaAnswer, lines_of, next_chunk, now
-from portico.adapters.models.ollama_facts import Facts, OllamaFacts
-from portico.adapters.models.ollama_wire import Chunk, chat
-from portico.agents.core.errors import (
-    ModelBroke,
-    ModelOverflow,
-    ModelTruncated,
-    ModelUnavailable,
-)
+from portico.agents.core.errors import ModelBroke, ModelOverflow, ModelTruncated, ModelUnavailable
 from portico.agents.core.model_calls import Reading, Sent, Told, more_room, reading, wanted_room
-from portico.agents.core.model_requests import ModelAsk, ModelSaid, Piece
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
-from portico.kernel.tokens import Tokenizer
+from portico.agents.core.model_requests import (
+    UNREADABLE,
+    CallPiece,
+    Finish,
+    Message,
+    ModelAsk,
+    ModelSaid,
+    Piece,
+    Reply,
+    TextPiece,
+    ThoughtPiece,
+    ToolCall,
+    ToolGave,
+    Usage,
+    UserSaid,
+)
+from portico.agents.core.tool_calls import read_arguments
+from portico.kernel.budget import Tokenizer
+from portico.kernel.clock import Clock, Entropy
+from portico.kernel.json import JsonObject
 from portico.sandbox.core.errors import AddressRefused
+
+_FINISHES: Final = {"stop": Finish.STOP, "length": Finish.LENGTH}
+
+
+class _Function(BaseModel):
+    name: Annotated[str, Field(min_length=1)]
+    arguments: dict[str, WireJson] = Field(default_factory=dict)
+
+
+class _Call(BaseModel):
+    id: str = ""
+    function: _Function
+
+
+class _Words(BaseModel):
+    content: str = ""
+    thinking: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class Chunk(BaseModel):
+    model: str = ""
+    message: _Words = Field(default_factory=_Words)
+    done: bool = False
+    done_reason: str | None = None
+    prompt_eval_count: int | None = None
+    eval_count: int | None = None
+    error: str | None = None
+
+    @property
+    def finish(self) -> Finish:
+        return _FINISHES.get(self.done_reason or "stop", Finish.OTHER)
+
+
+class Shown(BaseModel):
+    """What `/api/show` says of a model."""
+
+    capabilities: list[str] | None = None
+    """Not told by servers before 0.6.4."""
+    model_info: dict[str, WireJson] = Field(default_factory=dict)
+    template: str = ""
+    remote_host: str | None = None
+    """Where a model of a cloud really runs."""
+
+    @property
+    def window(self) -> int | None:
+        """What it was trained for; how much of that it is given is for whoever asks."""
+        found = (
+            value for name, value in self.model_info.items() if name.endswith(".context_length")
+        )
+        return next((value for value in found if isinstance(value, int) and value > 0), None)
+
+    def can(self, what: str) -> bool | None:
+        """None if nobody says."""
+        if self.capabilities is not None:
+            return what in self.capabilities
+        if what == "tools" and self.template:
+            return ".Tools" in self.template
+        return None
+
+
+class Tag(BaseModel):
+    name: Annotated[str, Field(min_length=1)]
+
+
+class Tags(BaseModel):
+    models: list[Tag] = Field(default_factory=list)
+
+
+class Version(BaseModel):
+    version: str = ""
+
+    @property
+    def counts_cached(self) -> bool:
+        """Before 0.4 what it still knew of the last prompt was not counted as read."""
+        parts = self.version.split(".")
+        try:
+            return not parts[0] or (int(parts[0]), int(parts[1])) >= (0, 4)
+        except (IndexError, ValueError):
+            return True
+
+
+def chat(ask: ModelAsk, *, room: int, thinks: bool) -> Mapping[str, object]:
+    options: dict[str, object] = {"num_ctx": room, "num_predict": ask.most_output}
+    if ask.temperature is not None:
+        options["temperature"] = ask.temperature
+    body: dict[str, object] = {
+        "model": ask.model.name,
+        "messages": [*_spoken(ask.instructions, ask.messages)],
+        "stream": True,
+        "truncate": False,
+        "shift": False,
+        "options": options,
+    }
+    if ask.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.schema,
+                },
+            }
+            for tool in ask.tools
+        ]
+    if ask.schema is not None:
+        body["format"] = ask.schema
+    return body | ({"think": False} if thinks else {})
+
+
+def _spoken(instructions: str, messages: Sequence[Message]) -> Iterator[JsonObject]:
+    if instructions:
+        yield {"role": "system", "content": instructions}
+    for message in messages:
+        match message:
+            case UserSaid(text):
+                yield {"role": "user", "content": text}
+            case ModelSaid(text, calls):
+                wanted: list[JsonObject] = [
+                    {"function": {"name": call.name, "arguments": call.arguments}} for call in calls
+                ]
+                yield {"role": "assistant", "content": text} | (
+                    {"tool_calls": wanted} if wanted else {}
+                )
+            case ToolGave():
+                yield {"role": "tool", "content": message.text, "tool_name": message.name}
+
+
+# What an Ollama server says of itself and of a model, remembered for a while.
+
+_GOOD_FOR: Final = timedelta(minutes=5)
+_PATIENCE: Final = 10.0
+
+Wire = TypeVar("Wire", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    limit: int | None = None
+    """Tokens that the model can have at most, by itself and by what the settings say."""
+    thinks: bool = False
+    counts_cached: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaFacts:
+    _known: dict[tuple[str, str], tuple[float, Facts]] = field(default_factory=dict)
+
+    async def of(self, there: Connection, model: str) -> Facts:
+        """Whatever it does not say is taken as unknown: to ask the model itself will tell."""
+        place, now = (there.provider.url, model), asyncio.get_running_loop().time()
+        at, known = self._known.get(place, (0.0, None))
+        if known is not None and now - at < _GOOD_FOR.total_seconds():
+            return known
+        shown = await show(there, model)
+        version = await _answer(there, "GET", "/api/version", Version)
+        window = None if shown is None else shown.window
+        facts = Facts(
+            limit=min(filter(None, (window, there.provider.window)), default=None),
+            thinks=shown is not None and shown.can("thinking") is True,
+            counts_cached=version is None or version.counts_cached,
+        )
+        if shown is not None:
+            self._known[place] = (now, facts)
+        return facts
+
+
+async def show(there: Connection, model: str) -> Shown | None:
+    return await _answer(there, "POST", "/api/show", Shown, {"model": model})
+
+
+async def _answer(
+    there: Connection, method: str, path: str, wire: type[Wire], body: dict[str, str] | None = None
+) -> Wire | None:
+    try:
+        answer = await there.client.request(
+            method,
+            f"{there.provider.url}{path}",
+            json=body,
+            headers=there.authorization,
+            timeout=_PATIENCE,
+        )
+        if answer.status_code != httpx2.codes.OK:
+            return None
+        return wire.model_validate_json(answer.content)
+    except (httpx2.HTTPError, AddressRefused, ValidationError):
+        return None
+
+
+@dataclass(slots=True)
+class OllamaAnswer:
+    """What has come in so far."""
+
+    ids: CallIds
+    began: float
+    first: float | None = None
+    last: Chunk | None = None
+    text: str = ""
+    thought: str = ""
+    calls: list[ToolCall] = field(default_factory=list)
+
+    def pieces(self, chunk: Chunk) -> list[Piece]:
+        words, made = chunk.message, list[Piece]()
+        if words.thinking:
+            self.thought += words.thinking
+            made.append(ThoughtPiece(words.thinking))
+        if words.content:
+            self.text += words.content
+            made.append(TextPiece(words.content))
+        for wanted in words.tool_calls or ():
+            written = json.dumps(wanted.function.arguments)
+            arguments = read_arguments(written)
+            if arguments is None:
+                arguments = {UNREADABLE: written}
+            call = ToolCall(self.ids.given(wanted.id), wanted.function.name, arguments)
+            self.calls.append(call)
+            made.append(CallPiece(call))
+        if made and self.first is None:
+            self.first = now()
+        if chunk.done:
+            self.last = chunk
+        return made
+
+    def reply(self, last: Chunk, notes: tuple[str, ...]) -> Reply:
+        read, written = last.prompt_eval_count or 0, last.eval_count or 0
+        return Reply(
+            text=self.text,
+            calls=tuple(self.calls),
+            thought=self.thought,
+            usage=Usage(input=read, output=written, reported=bool(read and written)),
+            finish=Finish.CALLS if self.calls else last.finish,
+            model=last.model,
+            first_piece=None if self.first is None else timedelta(seconds=self.first - self.began),
+            took=timedelta(seconds=now() - self.began),
+            notes=notes,
+        )
+
+
+async def lines_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Only `\\n` ends one: what else some take for a line's end may stand in the words."""
+    rest = b""
+    async for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield line
+    yield rest
+
+
+async def next_chunk(lines: AsyncIterator[bytes], model: str, until: float) -> Chunk | None:
+    """Raises `ModelBroke`, `ModelOverflow`, `TimeoutError`."""
+    async with asyncio.timeout_at(until):
+        line = await anext(lines, None)
+    while line is not None and not line.strip():
+        async with asyncio.timeout_at(until):
+            line = await anext(lines, None)
+    if line is None:
+        return None
+    try:
+        chunk = Chunk.model_validate_json(line)
+    except ValidationError as error:
+        raise ModelBroke(model, "a line of it is not what Ollama says.") from error
+    if chunk.error is not None:
+        raise (
+            overflow(model, chunk.error)
+            if too_long(chunk.error)
+            else ModelBroke(model, "its server gave up in the middle of it.")
+        )
+    return chunk
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
 
 NOT_COUNTED: Final = (
     "Its server does not say how much of the prompt it has read, so nobody can tell whether it was "

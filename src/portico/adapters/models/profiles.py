@@ -12,8 +12,7 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.profiles.anthropic import anthropic_model_profile
 from pydantic_ai.profiles.openai import openai_model_profile
 
-from portico.adapters.models.provider import ProviderKind
-from portico.adapters.models.said import Said
+from portico.adapters.models.provider import ProviderKind, Said
 from portico.agents.core.model_requests import Price, Support, ToldBy
 
 

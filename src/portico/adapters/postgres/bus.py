@@ -9,10 +9,9 @@ from typing import Final, LiteralString
 import psycopg
 from psycopg import AsyncConnection
 
-from portico.adapters.inline.bus import InlineBus, InlineWakeups
-from portico.adapters.postgres.listening import ListeningConnection
-from portico.adapters.postgres.transaction import KEEPALIVE
-from portico.kernel.entropy import Entropy
+from portico.adapters.inline import InlineBus, InlineWakeups
+from portico.adapters.postgres.transaction import KEEPALIVE, ListeningConnection
+from portico.kernel.clock import Entropy
 from portico.kernel.ids import SpaceId
 
 _log: Final = logging.getLogger("portico.postgres")

@@ -1,13 +1,79 @@
-"""What can be wrong with the database."""
+"""Whether the database is ready, installed, and well."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final, LiteralString
 
-from portico.engine.core.store import Finding, State
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+
+from portico.adapters.postgres.addresses import without_password
+from portico.adapters.postgres.mapping import identity_from
+from portico.adapters.postgres.store import PostgresStore, known_migrations
+from portico.adapters.postgres.transaction import Transactions
+from portico.engine.core.errors import StoreUnavailable
+from portico.engine.core.store import Finding, State, StoreStatus
 from portico.engine.ports import Store
 from portico.engine.store import MigrateStore
-from portico.kernel.errors import Kind, PorticoError
-from portico.kernel.words import many
+from portico.guard.core.principals import Identity
+from portico.kernel.errors import Kind, PorticoError, many
+from portico.kernel.ids import SpaceId
+
+_APPLIED: Final[LiteralString] = "SELECT count(*) AS applied FROM portico.schema_migration"
+_PATIENCE: Final = 2.0
+"""Seconds: whoever asks wants to know now, not when it has healed."""
+
+
+class Readiness:
+    def __init__(self, store: PostgresStore, transactions: Transactions) -> None:
+        self._source = store.source
+        self._address = without_password(store.addresses.app)
+        self._transactions = transactions
+        self._known = len(known_migrations())
+
+    async def __call__(self) -> StoreStatus:
+        try:
+            async with (
+                asyncio.timeout(_PATIENCE),
+                self._transactions.begin_outside() as connection,
+            ):
+                row = await (await connection.execute(_APPLIED)).fetchone()
+                version = connection.info.server_version
+        except (StoreUnavailable, TimeoutError):
+            return StoreStatus(source=self._source, address=self._address, running=False)
+        applied = 0 if row is None else row["applied"]
+        return StoreStatus(
+            source=self._source,
+            address=self._address,
+            running=True,
+            server_version=f"{version // 10000}.{version % 10000}",
+            applied=applied,
+            pending=max(self._known - applied, 0),
+        )
+
+
+_FIRST_ADMIN: Final[LiteralString] = """
+    SELECT * FROM portico.principal
+     WHERE 'spaces:create' = ANY(grants) AND kind = 'person' AND disabled_at IS NULL
+     ORDER BY created_at LIMIT 1
+"""
+
+_SPACE_NAME: Final[LiteralString] = "SELECT name FROM portico.space WHERE space_id = %(space)s"
+
+
+async def space_name(owner: str, space: SpaceId) -> str:
+    async with await AsyncConnection[DictRow].connect(owner, row_factory=dict_row) as connection:
+        found = await connection.execute(_SPACE_NAME, {"space": space.value})
+        row = await found.fetchone()
+    return "" if row is None else str(row["name"])
+
+
+async def first_admin(owner: str) -> Identity | None:
+    """Of `home`: whoever may found spaces. The admins of other spaces are not ours to speak for."""
+    async with await AsyncConnection[DictRow].connect(owner, row_factory=dict_row) as connection:
+        row = await (await connection.execute(_FIRST_ADMIN)).fetchone()
+    return None if row is None else identity_from(row)
 
 
 @dataclass(frozen=True, slots=True)

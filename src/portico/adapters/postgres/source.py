@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.binaries import Binaries, in_wheel, on_system
-from portico.adapters.postgres.majors import existing_major
+from portico.adapters.postgres.embedded.programs import (
+    Binaries,
+    existing_major,
+    in_wheel,
+    on_system,
+)
 from portico.adapters.postgres.store import PostgresStore, RemoteStore
 from portico.engine.core.errors import StoreRefused
 from portico.engine.core.store import Source
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Entropy
 
 if TYPE_CHECKING:
-    from portico.adapters.postgres.major_upgrade import MajorUpgrade
+    from portico.adapters.postgres.embedded.upgrade import MajorUpgrade
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +70,10 @@ def find_binaries(wanted: Wanted, major: int) -> tuple[Source, Binaries]:
 
 
 def _embedded(wanted: Wanted, source: Source, binaries: Binaries) -> PostgresStore:
-    from portico.adapters.postgres.account import account_for  # noqa: PLC0415 # POSIX only
-    from portico.adapters.postgres.embedded_store import EmbeddedStore  # noqa: PLC0415 # too
+    from portico.adapters.postgres.embedded.server import (
+        EmbeddedStore,  # too
+        account_for,  # POSIX only
+    )
 
     store = EmbeddedStore(
         wanted.folder,
@@ -89,10 +95,12 @@ def open_upgrade(wanted: Wanted) -> "MajorUpgrade":
             fix="Upgrade it with the means of whoever runs it; Portico works with 16 to 18.",
         )
     _not_on_windows()
-    from portico.adapters.postgres.account import account_for  # noqa: PLC0415 # POSIX only
-    from portico.adapters.postgres.launcher import EmbeddedServer  # noqa: PLC0415 # too
-    from portico.adapters.postgres.major_upgrade import MajorUpgrade  # noqa: PLC0415 # too
-    from portico.adapters.postgres.passwords import read  # noqa: PLC0415 # with them
+    from portico.adapters.postgres.addresses import read  # noqa: PLC0415 # with them
+    from portico.adapters.postgres.embedded.server import (
+        EmbeddedServer,  # too
+        account_for,  # POSIX only
+    )
+    from portico.adapters.postgres.embedded.upgrade import MajorUpgrade  # noqa: PLC0415 # too
 
     def server(major: int) -> EmbeddedServer:
         binaries = find_binaries(wanted, major)[1]

@@ -1,5 +1,6 @@
-"""One transaction for one caller: its space, principal, clearance and task are in it, and end with
-it."""
+"""One transaction for one caller: its space, principal, clearance and task are set in it, and
+end with it.
+"""
 
 import asyncio
 import math
@@ -7,23 +8,47 @@ import select
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, LiteralString
+from functools import partial
+from typing import Any, Final, LiteralString, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import AsyncClientCursor, AsyncConnection
-from psycopg.rows import DictRow, dict_row
+from psycopg.abc import PQGen
+from psycopg.rows import DictRow, TupleRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from portico.adapters.postgres.connections import Connections
-from portico.adapters.postgres.json_columns import read_quickly
+from portico.adapters.postgres.mapping import read_quickly
 from portico.adapters.telemetry.slow_calls import SlowCalls
 from portico.engine.core.errors import StoreUnavailable
+from portico.engine.core.runs import Leg, Turn
+from portico.engine.ports import Bus, Line, Wakeups
 from portico.guard.core.contexts import context_of
+from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
+
+
+class Connections(AsyncConnectionPool[AsyncConnection[DictRow]]):
+    """Whoever is cancelled at the very moment at which a connection comes is cancelled all the
+    same. The pool waits by `asyncio.wait_for`, which before Python 3.12 forgets of a cancellation
+    that comes together with what was waited for: a loop that should end would go on for ever."""
+
+    async def getconn(self, timeout: float | None = None) -> AsyncConnection[DictRow]:
+        before = _times_cancelled()
+        connection = await super().getconn(timeout)
+        if _times_cancelled() > before:
+            await self.putconn(connection)
+            raise asyncio.CancelledError
+        return connection
+
+
+def _times_cancelled() -> int:
+    task: asyncio.Task[Any] | None = asyncio.current_task()
+    return 0 if task is None else task.cancelling()
+
 
 Connection = AsyncConnection[DictRow]
 
@@ -362,3 +387,115 @@ def _unavailable(error: Exception) -> StoreUnavailable:
         f"The database does not answer ({type(error).__name__}).",
         fix="Try again in a moment; if it lasts: portico doctor",
     )
+
+
+class EnginePool:
+    def __init__(self, address: str, size: int = 3) -> None:
+        settings: dict[str, Any] = {
+            "row_factory": dict_row,
+            "autocommit": True,
+            "application_name": "portico engine",
+            **KEEPALIVE,
+        }
+        self.pool = Connections(
+            address,
+            connection_class=AsyncConnection[DictRow],
+            kwargs=settings,
+            min_size=1,
+            max_size=size,
+            open=False,
+            timeout=PATIENCE,
+            reconnect_timeout=60,
+            name="portico engine",
+        )
+
+    async def rows(
+        self, statement: LiteralString, values: Mapping[str, object]
+    ) -> Sequence[DictRow]:
+        """In a transaction of its own. Raises `StoreUnavailable`."""
+        async with translated(), self.pool.connection() as connection:
+            return await (await connection.execute(statement, values)).fetchall()
+
+    async def one(self, statement: LiteralString, values: Mapping[str, object]) -> DictRow | None:
+        return next(iter(await self.rows(statement, values)), None)
+
+    async def one_if_free(
+        self, statement: LiteralString, values: Mapping[str, object]
+    ) -> DictRow | None:
+        """As `one`, for a statement that gives up soon; None if what it needs was not let go of."""
+        async with translated(), self.pool.connection() as connection:
+            try:
+                return await (await connection.execute(statement, values)).fetchone()
+            except psycopg.errors.LockNotAvailable:
+                return None
+
+    @asynccontextmanager
+    async def alone(self, lock: LiteralString) -> AsyncIterator[bool]:
+        """Whether nobody else holds the lock that the statement takes; held until this is left."""
+        async with translated(), self.pool.connection() as connection:
+            row = await (await connection.execute(lock)).fetchone()
+            alone = row is not None and bool(row["alone"])
+            try:
+                yield alone
+            finally:
+                if alone and not connection.closed:
+                    await connection.execute("SELECT pg_advisory_unlock_all()")
+
+
+_RV = TypeVar("_RV")
+_SELDOM: Final = 60.0
+
+
+class ListeningConnection(AsyncConnection[TupleRow]):
+    """Psycopg wakes ten times a second by itself, to notice that it was interrupted. Here asyncio
+    does so, and a server that nobody uses should sleep."""
+
+    async def wait(
+        self, gen: PQGen[_RV], interval: float = _SELDOM, timeout: float | None = None
+    ) -> _RV:
+        return await super().wait(gen, interval=interval, timeout=timeout)
+
+
+# A bus that says that something has changed when others can see it, not before.
+
+
+class BusAfterCommit:
+    """For whoever does not know whether what it does is part of something larger."""
+
+    def __init__(self, bus: Bus, transactions: Transactions) -> None:
+        self._bus = bus
+        self._transactions = transactions
+
+    def wake(self, space: SpaceId, topic: str) -> None:
+        self._transactions.afterwards(partial(self._bus.wake, space, topic))
+
+    def listen(self, space: SpaceId, topic: str) -> AbstractContextManager[Wakeups]:
+        return self._bus.listen(space, topic)
+
+
+# A line that is joined when what was written can be seen, not before.
+#
+# Whoever takes up a leg looks for its run, and would not find it, or would find it still waiting.
+
+
+class LineAfterCommit:
+    """For whoever starts or wakes runs as part of something larger."""
+
+    def __init__(self, line: Line, transactions: Transactions) -> None:
+        self._line = line
+        self._transactions = transactions
+        self._written: asyncio.Queue[Turn] = asyncio.Queue()
+
+    async def join(self, turn: Turn) -> None:
+        if self._transactions.inside:
+            self._transactions.afterwards(partial(self._written.put_nowait, turn))
+        else:
+            await self._line.join(turn)
+
+    async def leave(self, leg: Leg) -> None:
+        await self._line.leave(leg)
+
+    async def run(self) -> None:
+        """Until cancelled. What is not in line by then is found by whoever looks after it."""
+        while True:
+            await self._line.join(await self._written.get())

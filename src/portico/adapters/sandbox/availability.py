@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from portico.adapters.sandbox.account import Account, account_for
 from portico.adapters.sandbox.inside.confinement import landlock_version
-from portico.adapters.sandbox.landlock_rules import SIGNALS_SCOPED
-from portico.adapters.sandbox.system_calls import ARCHITECTURES
+from portico.adapters.sandbox.kernel_filters import ARCHITECTURES, SIGNALS_SCOPED
+from portico.adapters.sandbox.runner import Account, account_for
 from portico.sandbox.core.errors import BoxUnavailable
 from portico.sandbox.core.probes import Backend
 

@@ -1,27 +1,137 @@
-"""A box with namespaces: files, processes and a network of its own, made by bubblewrap."""
+"""A sandbox with namespaces: files, processes and a network of its own, made by bubblewrap."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from portico.adapters.egress.dialer import Dialer
-from portico.adapters.sandbox import interpreter, landlock_rules, mounts, network, system_view
-from portico.adapters.sandbox.cell import OpenCell, opened
+from portico.adapters.sandbox import folders, kernel_filters, runner, sandbox_process
 from portico.adapters.sandbox.cgroup import Groups
-from portico.adapters.sandbox.grants import Bounds
-from portico.adapters.sandbox.mounts import View
-from portico.adapters.sandbox.network import Opening
-from portico.adapters.sandbox.premises import LAUNCHING, Premises, Settled, folder_of
-from portico.adapters.sandbox.rig import Rig
-from portico.adapters.sandbox.runner import run_in
-from portico.adapters.sandbox.seccomp import Filter
-from portico.adapters.sandbox.task import Task
+from portico.adapters.sandbox.folders import Bounds, Grant, is_below
+from portico.adapters.sandbox.kernel_filters import Filter
+from portico.adapters.sandbox.runner import (
+    LAUNCHING,
+    Interpreter,
+    Premises,
+    Settled,
+    Task,
+    folder_of,
+    run_in,
+)
+from portico.adapters.sandbox.sandbox_process import Descriptors, OpenCell, Opening, Rig, opened
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
 from portico.sandbox.core.probes import Report
 from portico.sandbox.core.profile import Limits, Order
 from portico.sandbox.core.requests import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    grants: Sequence[Grant]
+    bounds: Bounds
+    home: str
+    """As it is seen."""
+    real_home: str | None
+    scratch: int
+    """Bytes."""
+    files: Mapping[str, str]
+    """That we write ourselves, by their paths."""
+    interpreter: Interpreter
+
+
+def arguments(view: View, descriptors: Descriptors) -> Sequence[str]:
+    # What is further down has to come later, or it would be covered.
+    placed = sorted(_placed(view), key=lambda each: each.path.count("/"))
+    return [
+        *_folders(runner.MODULES_INSIDE, *folders.SCRATCH, *folders.settings()),
+        *_system(),
+        *_own_files(view.files, descriptors),
+        *("--proc", "/proc", "--dev", "/dev"),
+        *(part for path in folders.SCRATCH for part in _empty(path, view.scratch)),
+        *("--ro-bind", runner.HERE, runner.MODULES_INSIDE),
+        *(part for each in placed for part in (*_folders(each.path), *each.arguments)),
+        *(part for each in placed if each.sealed for part in ("--remount-ro", each.path)),
+        *("--remount-ro", "/dev", "--remount-ro", "/"),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    path: str
+    arguments: tuple[str, ...]
+    sealed: bool = False
+    """Nothing may be put there once all is in its place."""
+
+
+def _system() -> Iterator[str]:
+    for each in folders.folders():
+        if isinstance(each, folders.Link):
+            yield from ("--symlink", each.target, each.path)
+        else:
+            yield from ("--ro-bind", each, each)
+    for path in folders.settings():
+        yield from ("--ro-bind", path, path)
+
+
+def _own_files(files: Mapping[str, str], descriptors: Descriptors) -> Iterator[str]:
+    for path, content in files.items():
+        number = descriptors.file(path, content.encode())
+        yield from ("--perms", "0644", "--ro-bind-data", str(number), path)
+
+
+def _folders(*paths: str) -> Iterator[str]:
+    """Those that lead there. Left to itself, bubblewrap makes some that none but root may enter."""
+    leading = {str(parent) for path in paths for parent in Path(path).parents}
+    for folder in sorted(leading - {"/"}):
+        if not any(is_below(folder, each) for each in folders.FOLDERS):
+            yield from ("--perms", "0755", "--dir", folder)
+
+
+def _empty(path: str, size: int) -> tuple[str, ...]:
+    return ("--perms", "1777", "--size", str(size), "--tmpfs", path)
+
+
+def _placed(view: View) -> Iterator[_Placed]:
+    for folder in view.interpreter.folders:
+        yield from _bound("--ro-bind", folder, folder, view.bounds)
+    for grant in view.grants:
+        kind = "--bind" if grant.writable else "--ro-bind"
+        for path in _seen_at(grant, view.grants):
+            yield from _bound(kind, grant.real, path, view.bounds)
+    for system in (*folders.FOLDERS, *folders.SETTINGS):
+        yield from _masks(system, system, view.bounds)
+    if view.real_home is None:
+        yield _Placed(view.home, _empty(view.home, view.scratch))
+    else:
+        yield from _bound("--bind", view.real_home, view.home, view.bounds)
+
+
+def _seen_at(grant: Grant, grants: Sequence[Grant]) -> Iterator[str]:
+    """Where it really is; and where it was named, unless a link in another one leads from there."""
+    yield grant.real
+    others = [*(each.real for each in grants if each is not grant), *folders.FOLDERS]
+    if grant.path != grant.real and not any(is_below(grant.path, each) for each in others):
+        yield grant.path
+
+
+def _bound(kind: str, real: str, path: str, bounds: Bounds) -> Iterator[_Placed]:
+    yield _Placed(path, (kind, real, path))
+    yield from _masks(real, path, bounds)
+
+
+def _masks(real: str, path: str, bounds: Bounds) -> Iterator[_Placed]:
+    """Over what is hidden in a folder, wherever that is seen. What is lent can still be come to."""
+    for hidden in bounds.hidden_in(real):
+        place = path + hidden[len(real) :]
+        if Path(hidden).is_dir():
+            mask = ("--perms", "0111", "--size", "65536", "--tmpfs", place)
+            yield _Placed(place, mask, sealed=True)
+        elif Path(hidden).exists():
+            yield _Placed(place, ("--ro-bind", "/dev/null", place))
+
 
 _AS_USER: Final = ("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL")
 _AS_ROOT: Final = (
@@ -69,8 +179,8 @@ class BubblewrapBox:
         premises = self._premises
         settled = premises.settle(order, limits)
         self._check(settled)
-        home = order.environment.get("HOME", system_view.HOME)
-        openings = network.openings(order.profile, low_ports=settled.account.switch)
+        home = order.environment.get("HOME", folders.HOME)
+        openings = sandbox_process.openings(order.profile, low_ports=settled.account.switch)
         task = Task(
             order=order,
             environment={"HOME": home, **_proxy(openings), **order.environment},
@@ -78,7 +188,7 @@ class BubblewrapBox:
             limits=limits,
             others=premises.others(settled.account, shared=settled.account.switch),
             account=settled.account,
-            rules=landlock_rules.in_namespaces(settled.grants, home),
+            rules=kernel_filters.in_namespaces(settled.grants, home),
             filter=Filter(namespaces=True, network=True, counted=premises.groups is not None),
             openings=openings,
         )
@@ -108,10 +218,10 @@ class BubblewrapBox:
             real_home=settled.home,
             scratch=settled.limits.scratch,
             files={
-                **system_view.accounts(account.uid, account.gid, home),
-                "/etc/hosts": network.hosts_file(reach, system_view.NAME),
+                **folders.accounts(account.uid, account.gid, home),
+                "/etc/hosts": sandbox_process.hosts_file(reach, folders.NAME),
             },
-            interpreter=interpreter.of_the_system(),
+            interpreter=runner.of_the_system(),
         )
 
     def _cell(self, task: Task, view: View) -> OpenCell:
@@ -120,8 +230,8 @@ class BubblewrapBox:
             rights = _AS_ROOT if task.account.switch else _AS_USER
             command = [
                 *(*_DEAF, _program(), *_ALWAYS, *rights),
-                *("--hostname", system_view.NAME, *mounts.arguments(view, rig.descriptors), "--"),
-                *view.interpreter.command(interpreter.LIBRARY_INSIDE, *rig.numbers),
+                *("--hostname", folders.NAME, *arguments(view, rig.descriptors), "--"),
+                *view.interpreter.command(runner.LIBRARY_INSIDE, *rig.numbers),
             ]
             cell = OpenCell(
                 command=command,
@@ -153,7 +263,7 @@ def _check_cover(path: str, hidden: str) -> None:
 
 
 def _proxy(openings: Sequence[Opening]) -> Mapping[str, str]:
-    return network.told(openings[0].port) if openings else {}
+    return sandbox_process.told(openings[0].port) if openings else {}
 
 
 def _program() -> str:

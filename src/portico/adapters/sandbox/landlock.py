@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.egress.dialer import Dialer
-from portico.adapters.sandbox import interpreter, landlock_rules, network, scratch, system_view
-from portico.adapters.sandbox.cell import OpenCell, opened
+from portico.adapters.sandbox import folders, kernel_filters, runner, sandbox_process
 from portico.adapters.sandbox.cgroup import Groups
-from portico.adapters.sandbox.grants import Bounds
-from portico.adapters.sandbox.premises import LAUNCHING, Premises, Settled, check_reach, folder_of
-from portico.adapters.sandbox.rig import Rig
-from portico.adapters.sandbox.runner import run_in
-from portico.adapters.sandbox.seccomp import Filter
-from portico.adapters.sandbox.task import Task
+from portico.adapters.sandbox.folders import Bounds
+from portico.adapters.sandbox.kernel_filters import Filter
+from portico.adapters.sandbox.runner import (
+    LAUNCHING,
+    Premises,
+    Settled,
+    Task,
+    check_reach,
+    folder_of,
+    run_in,
+)
+from portico.adapters.sandbox.sandbox_process import OpenCell, Rig, opened
 from portico.adapters.system.removing import remove_tree
 from portico.sandbox.core.errors import BadProfile
 from portico.sandbox.core.probes import Report
@@ -64,7 +69,7 @@ class LandlockBox:
         self._check(settled)
         self._premises.hand_over(settled)
         with ExitStack() as undo:
-            folder = scratch.make(settled.account)
+            folder = runner.make(settled.account)
             undo.callback(remove_tree, folder)
             cell = self._cell(settled, folder, undo)
             undo.pop_all()
@@ -80,7 +85,7 @@ class LandlockBox:
             )
         bounds = self._premises.bounds
         named = [*(each.real for each in settled.grants), *settled.writable]
-        for path in (*named, *system_view.FOLDERS, *system_view.SETTINGS):
+        for path in (*named, *folders.FOLDERS, *folders.SETTINGS):
             if inside := bounds.hidden_in(path):
                 raise BadProfile(f"{path!r} holds {inside[0]!r}, which is Portico's own")
         for path in named:
@@ -97,12 +102,12 @@ class LandlockBox:
             limits=settled.limits,
             others=self._premises.others(settled.account, shared=True),
             account=settled.account,
-            rules=landlock_rules.without(settled.grants, home, str(folder), way.ports),
+            rules=kernel_filters.without(settled.grants, home, str(folder), way.ports),
             filter=Filter(namespaces=False, network=bool(way.ports), counted=counted),
         )
         rig = Rig(task.told(), undo)
         return OpenCell(
-            command=interpreter.own().command(interpreter.LIBRARY, *rig.numbers),
+            command=runner.own().command(runner.LIBRARY, *rig.numbers),
             environment=LAUNCHING,
             rig=rig,
             openings=(),
@@ -124,7 +129,7 @@ class _Way:
 
     @classmethod
     def out(cls, order: Order, undo: ExitStack) -> "_Way":
-        if not network.is_online(order.profile):
+        if not sandbox_process.is_online(order.profile):
             return cls(None, None)
         listener = undo.enter_context(socket.create_server(("127.0.0.1", 0), backlog=128))
         return cls(listener, secrets.token_urlsafe(24))
@@ -135,4 +140,4 @@ class _Way:
 
     def told(self) -> Mapping[str, str]:
         ports = self.ports
-        return network.told(ports[0], token=self.token, direct=False) if ports else {}
+        return sandbox_process.told(ports[0], token=self.token, direct=False) if ports else {}

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from portico.adapters.system.private_files import kept_secret
+from portico.adapters.system.files import kept_secret
 from portico.kernel.errors import Kind, PorticoError
 
 

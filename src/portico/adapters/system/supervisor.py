@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.system.clock import SystemClock
-from portico.adapters.system.held_note import HeldNote
-from portico.adapters.system.last_words import how_it_died, last_line, last_words
+from portico.adapters.system.pid_file import HeldNote, how_it_died, last_line, last_words
 from portico.engine.core.store import Patience, in_a_row, pause
 from portico.kernel.json import JsonObject, JsonValue
 

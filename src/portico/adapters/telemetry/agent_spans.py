@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from portico.adapters.telemetry.conventions import (
+from portico.adapters.telemetry.spans import (
     AGENT_ID,
     AGENT_NAME,
     CHAT,

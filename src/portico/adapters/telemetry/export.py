@@ -22,8 +22,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import Link, Status
 
-from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.adapters.telemetry.plain import plain
+from portico.adapters.telemetry.known_secrets import KnownSecrets, plain
 
 _PATIENCE: Final = 3.0
 """Seconds that a collector which does not answer may cost at each attempt."""

@@ -15,7 +15,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from portico.adapters.telemetry import conventions, instruments
+from portico.adapters.telemetry import metrics, spans
 from portico.adapters.telemetry.slow_calls import SlowCalls
 from portico.adapters.telemetry.spans import failed, remote, started
 
@@ -71,7 +71,7 @@ class ObservedRequests:
     def _answered(self, scope: Scope, method: str, status: int, seconds: float, span: Span) -> None:
         route = self._route(scope)
         name = f"{method} {route}"
-        instruments.http_answered(method, route, status, seconds)
+        metrics.http_answered(method, route, status, seconds)
         if BESIDE not in scope:  # there it is a tool that takes its time, and calls are recorded
             self._slow.took(name, max(seconds - _wished(scope), 0.0))
         _log.debug("%s %d", name, status, extra={"seconds": round(seconds, 4)})
@@ -79,10 +79,10 @@ class ObservedRequests:
             span.update_name(name if route != NO_ROUTE else method)
             span.set_attributes(
                 {
-                    conventions.REQUEST_METHOD: method,
-                    conventions.RESPONSE_STATUS: status,
-                    conventions.ROUTE: route,
-                    conventions.URL_SCHEME: scope["scheme"],
+                    spans.REQUEST_METHOD: method,
+                    spans.RESPONSE_STATUS: status,
+                    spans.ROUTE: route,
+                    spans.URL_SCHEME: scope["scheme"],
                 }
             )
             if status >= 500:

@@ -1,12 +1,14 @@
-"""The values that must not be told, as they become known; whatever leaves the house asks here."""
+"""Values that must not be written down, and any value as JSON."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Final
 
 from portico.kernel.json import JsonValue
 from portico.kernel.redaction import Redaction
+
+# The values that must not be told, as they become known; whatever leaves the house asks here.
 
 _PASSING: Final = 500
 """Of what is good for a while alone, only so many are remembered: the latest."""
@@ -46,3 +48,21 @@ class KnownSecrets:
     def hide_json(self, value: JsonValue) -> JsonValue:
         """Only the very values that are known."""
         return self._redaction.hide_json(value)
+
+
+_DEEPEST: Final = 20
+
+
+def plain(value: object, depth: int = 0) -> JsonValue:
+    """What is not JSON is told by its own name for itself."""
+    if depth > _DEEPEST:
+        return "…"
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Mapping():
+            return {str(name): plain(item, depth + 1) for name, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [plain(item, depth + 1) for item in value]
+        case _:
+            return repr(value)

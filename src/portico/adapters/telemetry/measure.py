@@ -11,7 +11,8 @@ from opentelemetry.sdk.resources import Resource
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from portico.adapters.telemetry import ahead_meter, instruments
+from portico.adapters.telemetry import metrics as ahead_meter
+from portico.adapters.telemetry import metrics as instruments
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 
 
@@ -34,7 +35,7 @@ class Measure:
         )
         metrics.set_meter_provider(self.provider)
         instruments.show_zeros()
-        ahead_meter.show_zeros()
+        ahead_meter.show_zeros_ahead_meter()
         instruments.watch_process()
 
     async def text(self) -> str:

@@ -7,8 +7,7 @@ from typing import Final, Self
 
 from portico.agents.core.agents import Limits
 from portico.agents.core.model_requests import Price, Usage
-from portico.kernel.budget import Budget, Cost, OverBudget
-from portico.kernel.tokens import Tokens
+from portico.kernel.budget import Budget, Cost, OverBudget, Tokens
 
 # What a run may still spend, held against servers that may not tell the truth.
 #

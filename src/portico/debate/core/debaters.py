@@ -9,11 +9,10 @@ from enum import StrEnum
 from typing import Final
 
 from portico.debate.core.errors import BadDebate, PersonaNotFound
-from portico.kernel.budget import NOTHING, Cost
+from portico.kernel.budget import NOTHING, Cost, Tokens
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label
-from portico.kernel.tokens import Tokens
 
 _MILLION: Final = 1_000_000
 

@@ -22,11 +22,10 @@ from portico.debate.core.questions import (
     kind_of,
     rules_of,
 )
-from portico.kernel.budget import NOTHING, Cost
+from portico.kernel.budget import NOTHING, Cost, Tokens
 from portico.kernel.ids import ContextId, Id, PrincipalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label, meet
-from portico.kernel.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

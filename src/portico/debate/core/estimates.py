@@ -10,8 +10,7 @@ from portico.debate.core.debaters import Persona, Voice, narrowest
 from portico.debate.core.debates import Count, Estimate, Left, VoiceEstimate
 from portico.debate.core.prompts import JUDGE_OUTPUT, Desk
 from portico.debate.core.questions import Cap, Question, QuestionKind, Rules
-from portico.kernel.budget import NOTHING, Cost
-from portico.kernel.tokens import Tokens
+from portico.kernel.budget import NOTHING, Cost, Tokens
 
 # What a debate costs at most, and what it usually comes to, before anything is spent.
 #

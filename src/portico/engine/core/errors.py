@@ -36,9 +36,8 @@ PorticoError
 from collections.abc import Iterable
 
 from portico.engine.core.runs import Failure
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import Flaw, Kind, PorticoError, many
 from portico.kernel.label import PUBLIC, Label
-from portico.kernel.words import many
 
 
 class StoreUnavailable(PorticoError):

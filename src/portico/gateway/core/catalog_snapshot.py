@@ -11,9 +11,9 @@ from typing import Final, Self
 
 from portico.gateway.core.errors import BadServerName, BadToolRef
 from portico.gateway.core.untrusted_text import look_alike, text_flaw
+from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
-from portico.kernel.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -12,8 +12,8 @@ from portico.gateway.core.errors import SchemaRefused
 from portico.gateway.core.pins import definition_pin
 from portico.gateway.core.tool_schemas import check_schema, check_size, children
 from portico.gateway.core.untrusted_text import name_flaw, skeleton, text_flaw, visible
+from portico.kernel.budget import Tokens
 from portico.kernel.json import JsonObject, JsonValue
-from portico.kernel.tokens import Tokens
 
 MOST_TOOLS: Final = 5_000
 MOST_OFFERS: Final = 5_000

@@ -8,10 +8,10 @@ from typing import Final, Literal
 
 from portico.gateway.core.catalog_snapshot import Standing, Tool
 from portico.gateway.core.errors import ServerDisabled, ServerGone, ServerNotApproved
+from portico.kernel.budget import NO_TOKENS, Tokens
 from portico.kernel.ids import Id
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.kernel.tokens import NO_TOKENS, Tokens
 from portico.sandbox.core.profile import Network, Place, Profile
 
 

@@ -12,8 +12,8 @@ from portico.gateway.core.inferred_schema import SeenShape, line_of, vague
 from portico.gateway.core.tool_schemas import is_local, target
 from portico.gateway.core.untrusted_text import cut, first_sentence, plain
 from portico.kernel.effect import Effect
+from portico.kernel.errors import many
 from portico.kernel.json import JsonObject, JsonValue
-from portico.kernel.words import many
 
 # What a tool takes, as short as a model can still call it by: `owner: str, labels?: [str]`.
 

@@ -13,7 +13,7 @@ from zlib import crc32
 from portico.guard.core.errors import Overreach
 from portico.guard.core.principals import Identity, Scope, check_reach
 from portico.guard.core.rules import within
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Entropy
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

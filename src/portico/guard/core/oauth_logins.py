@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Entropy
 from portico.kernel.ids import Id, PrincipalId, SpaceId
 from portico.kernel.principal import Principal, PrincipalKind
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Entropy
 from portico.kernel.errors import Kind, PorticoError
 
 _KEY_BYTES: Final = 32

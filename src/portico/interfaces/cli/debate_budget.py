@@ -4,8 +4,7 @@ from typing import Any
 
 from portico.interfaces.cli.agent_words import money
 from portico.interfaces.cli.bridge_names import find_project
-from portico.interfaces.cli.debate_wish import dollars
-from portico.interfaces.cli.debate_wish import number_of_tokens
+from portico.interfaces.cli.debate_wish import dollars, number_of_tokens
 from portico.interfaces.cli.errors import BadUsage
 from portico.interfaces.cli.paths import path_to
 from portico.interfaces.cli.server import Server

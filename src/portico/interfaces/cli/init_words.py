@@ -11,8 +11,8 @@ from portico.gateway.core.launch import shown
 from portico.gateway.server_files import Listed, NotListed, Place
 from portico.gateway.surface import ContextWeight
 from portico.interfaces.cli.terminal import shown as visible
+from portico.kernel.errors import many
 from portico.kernel.json import JsonObject
-from portico.kernel.words import many
 
 _WIDTH: Final = 40
 _WINDOW: Final = 200_000

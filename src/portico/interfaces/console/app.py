@@ -1,6 +1,9 @@
-"""The console put together: a wall outside, one package a screen inside."""
+"""The console put together: middleware outside, screens inside, and the command palette."""
 
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -9,28 +12,125 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from portico.agents.core.agents import AgentFilter
 from portico.guard.core import principals
-from portico.interfaces.console import live, login, palette, static_files
-from portico.interfaces.console.desk import desk_of
-from portico.interfaces.console.house import House
-from portico.interfaces.console.problems import on_http_error, on_problem, on_unexpected
-from portico.interfaces.console.screens.agents import routes as agents
-from portico.interfaces.console.screens.approvals import routes as inbox
-from portico.interfaces.console.screens.audit import routes as audit
-from portico.interfaces.console.screens.bridge import routes as bridge
-from portico.interfaces.console.screens.chat import routes as chat
-from portico.interfaces.console.screens.debates import routes as debates
-from portico.interfaces.console.screens.graph import routes as graph
-from portico.interfaces.console.screens.metrics import routes as figures
-from portico.interfaces.console.screens.run import routes as run
-from portico.interfaces.console.screens.runs import routes as runs
-from portico.interfaces.console.screens.servers import routes as servers
-from portico.interfaces.console.screens.settings import routes as settings
-from portico.interfaces.console.screens.tools import routes as tools
-from portico.interfaces.console.screens.welcome import routes as welcome
-from portico.interfaces.console.wall import REFUSED, Wall
-from portico.interfaces.http.body_limit import BodyLimit
+from portico.interfaces.console import live, page, sessions
+from portico.interfaces.console.page import (
+    GROUPS,
+    Desk,
+    House,
+    desk_of,
+    on_http_error,
+    on_problem,
+    on_unexpected,
+    part,
+)
+from portico.interfaces.console.screens import (
+    agents,
+    audit,
+    chat,
+    debates,
+    runs,
+    servers,
+    settings,
+    tools,
+    welcome,
+)
+from portico.interfaces.console.screens import approvals as inbox
+from portico.interfaces.console.screens import metrics as figures
+from portico.interfaces.console.screens import tool_graph as graph
+from portico.interfaces.console.screens.bridge import overview as bridge
+from portico.interfaces.console.screens.run import page as run
+from portico.interfaces.console.sessions import REFUSED, Wall
+from portico.interfaces.http.middleware import BodyLimit
 from portico.kernel.errors import PorticoError
+
+_MOST: Final = 8
+_LOOKED: Final = 200
+"""Of what is listed page by page, the first that are looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    kind: str
+    name: str
+    path: str
+    note: str = ""
+
+
+Search = Callable[[Desk, str], Awaitable[Sequence[Found]]]
+
+
+async def show(request: Request) -> Response:
+    desk, text = desk_of(request), request.query_params.get("q", "").strip()[:200]
+    found = places(text)
+    for search in _SEARCHES if text else ():
+        try:
+            found += (await search(desk, text))[:_MOST]
+        except PorticoError:
+            continue  # whoever may not see them finds none
+    return part(request, "_palette.html", {"found": found, "text": text})
+
+
+def places(text: str) -> list[Found]:
+    low = text.casefold()
+    return [
+        Found("Go to", place.name, place.path, f"g {place.key}")
+        for group in GROUPS
+        for place in group.places
+        if low in place.name.casefold()
+    ]
+
+
+async def _tools(desk: Desk, text: str) -> Sequence[Found]:
+    looks = await desk.house.gateway.list_tools(desk.caller)
+    named = [str(look.tool.ref) for look in looks]
+    return [Found("Tool", name, f"/tools/{quote(name, safe='')}") for name in _of(named, text)]
+
+
+async def _servers(desk: Desk, text: str) -> Sequence[Found]:
+    looks = await desk.house.gateway.list_servers(desk.caller)
+    named = [look.server.name for look in looks]
+    return [Found("Server", name, f"/servers/{quote(name, safe='')}") for name in _of(named, text)]
+
+
+async def _agents(desk: Desk, text: str) -> Sequence[Found]:
+    listed = await desk.house.agents.list_agents(
+        desk.caller, AgentFilter(), after=None, limit=_LOOKED
+    )
+    named = [agent.spec.name for agent in listed]
+    return [Found("Agent", name, f"/agents/{quote(name, safe='')}") for name in _of(named, text)]
+
+
+async def _talks(desk: Desk, text: str) -> Sequence[Found]:
+    talk = desk.house.bridge.talk
+    projects = await talk.list_projects(desk.caller, limit=_LOOKED)
+    conversations = await talk.list_conversations(desk.caller, limit=_LOOKED)
+    low = text.casefold()
+    return [
+        *(
+            Found("Project", each.name, f"/bridge/{each.id}")
+            for each in projects
+            if low in each.name.casefold()
+        ),
+        *(
+            Found("Conversation", each.title, f"/bridge/{each.project}/{each.id}")
+            for each in conversations
+            if low in each.title.casefold()
+        ),
+    ]
+
+
+def _of(names: Sequence[str], text: str) -> list[str]:
+    """Those in which all words of the text are, the shortest first."""
+    words = text.casefold().split()
+    met = [name for name in names if all(word in name.casefold() for word in words)]
+    return sorted(met, key=len)[:_MOST]
+
+
+_SEARCHES: Final[Sequence[Search]] = (_tools, _servers, _agents, _talks)
+
+routes: Final = [Route("/palette", show, methods=["GET"])]
 
 _SCREENS: Final = (
     *inbox.routes,
@@ -57,7 +157,7 @@ async def _home(request: Request) -> Response:
 
 
 def every_route() -> list[Route]:
-    frame = (*login.routes, *live.routes, *palette.routes, *static_files.routes)
+    frame = (*sessions.routes, *live.routes, *routes, *page.routes)
     return [Route("/", _home, methods=["GET"]), *frame, *_SCREENS]
 
 

@@ -1,16 +1,305 @@
-"""An answer that a browser shows: a whole page, or a part of one."""
+"""What every page is drawn with: its caller, navigation, templates, static files, errors."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+import gzip
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, Final, TypeVar
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
+from portico.engine.event_log import Tails
+from portico.engine.ports import EventLog
+from portico.guard.authentication import Entry
+from portico.guard.core.errors import NotAuthenticated
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.desk import Desk, desk_of, house_of
-from portico.interfaces.console.nav import GROUPS, HELP, Place
-from portico.interfaces.console.templating import render
-from portico.kernel.errors import PorticoError
+from portico.interfaces.console import formatting
+from portico.interfaces.console.markdown import markdown
+from portico.interfaces.http.problems import status_of
+from portico.interfaces.http.streaming import MANNERS, Manners
+from portico.interfaces.http.use_cases import (
+    AgentRunUseCases,
+    AgentUseCases,
+    BridgeUseCases,
+    DebateUseCases,
+    GatewayUseCases,
+    ModelUseCases,
+    UseCases,
+)
+from portico.kernel.clock import Clock, Entropy
+from portico.kernel.errors import Kind, PorticoError
+from portico.kernel.principal import Principal, PrincipalKind
+
+# What the console can call: what every other face can, and nothing else.
+
+Room = TypeVar("Room")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class House:
+    """Without a text of its own: that would hold every vector of every index."""
+
+    use: UseCases
+    gateway: GatewayUseCases
+    rooms: Mapping[str, object]
+    log: EventLog
+    tails: Tails
+    """What happens, in the words of pages."""
+    clock: Clock
+    entropy: Entropy
+    secure: bool = False
+    """Whether browsers reach this server by HTTPS."""
+    manners: Manners = MANNERS
+
+    @property
+    def agents(self) -> AgentUseCases:
+        return self._room("agents", AgentUseCases)
+
+    @property
+    def agent_runs(self) -> AgentRunUseCases:
+        return self._room("agent_runs", AgentRunUseCases)
+
+    @property
+    def models(self) -> ModelUseCases:
+        return self._room("models", ModelUseCases)
+
+    @property
+    def bridge(self) -> BridgeUseCases:
+        return self._room("bridge", BridgeUseCases)
+
+    @property
+    def debates(self) -> DebateUseCases:
+        return self._room("debates", DebateUseCases)
+
+    def _room(self, name: str, kind: type[Room]) -> Room:
+        found = self.rooms[name]
+        if not isinstance(found, kind):
+            raise TypeError(f"The room {name!r} is not a {kind.__name__}.")
+        return found
+
+
+ENTRY: Final = "portico.console.entry"
+AGAIN: Final = "portico.console.again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    house: House
+    entry: Entry
+    again: Callable[[], Awaitable[Entry]]
+    """Who the same session makes of its bearer by now. Raises `NotAuthenticated`."""
+    now: datetime
+
+    @property
+    def caller(self) -> Principal:
+        return self.entry.principal
+
+    def at(self, place: str) -> Principal:
+        """The caller, at a task of its own for this place: what a person sees in one of them is
+        not held against what they do in another. Only for whoever may open tasks."""
+        caller = self.caller
+        free = caller.kind is PrincipalKind.PERSON and caller.may(Scope.CONTEXTS_OPEN)
+        return replace(caller, place=f"console {place}") if free else caller
+
+
+def house_of(request: Request) -> House:
+    found: House = request.app.state.house
+    return found
+
+
+def desk_of(request: Request) -> Desk:
+    """Raises `NotAuthenticated`."""
+    entry = request.scope.get(ENTRY)
+    if not isinstance(entry, Entry):
+        raise NotAuthenticated
+    house = house_of(request)
+    return Desk(house=house, entry=entry, again=request.scope[AGAIN], now=house.clock.now())
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    path: str
+    name: str
+    key: str
+    """Pressed after `g`."""
+    icon: str
+    """The path of a drawing, 24 by 24."""
+
+    def holds(self, path: str) -> bool:
+        return path == self.path or path.startswith(f"{self.path}/")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    name: str
+    places: tuple[Place, ...]
+
+
+GROUPS: Final = (
+    Group(
+        "Operate",
+        (
+            Place("/inbox", "Approvals", "i", "M4 13h4l2 3h4l2-3h4M5 5h14l1 8v6H4v-6z"),
+            Place("/runs", "Runs", "r", "M6 4v16M6 8h8a4 4 0 0 1 4 4v8"),
+            Place("/chat", "Chat", "c", "M4 5h16v11H9l-5 4z"),
+            Place("/bridge", "Bridge", "b", "M4 7h16M4 12h10M4 17h7"),
+            Place("/debates", "Debates", "d", "M7 8h10M7 12h6M4 4h16v13h-8l-5 4v-4H4z"),
+        ),
+    ),
+    Group(
+        "Build",
+        (
+            Place("/tools", "Tools", "t", "M14 6a4 4 0 0 0 4 4l-9 9-3-3 9-9"),
+            Place("/graph", "Tool graph", "n", "M6 6l6 12M18 6l-6 12M6 6h12"),
+            Place("/servers", "Servers", "s", "M4 5h16v6H4zM4 13h16v6H4z"),
+            Place("/agents", "Agents", "a", "M12 3v4M6 9h12v9H6zM9 13h.01M15 13h.01"),
+        ),
+    ),
+    Group(
+        "Observe",
+        (
+            Place("/figures", "Metrics", "m", "M4 19V9M10 19V5M16 19v-7M21 19H3"),
+            Place("/audit", "Audit", "u", "M6 3h9l4 4v14H6zM9 12h7M9 16h7"),
+            Place(
+                "/settings",
+                "Settings & keys",
+                "k",
+                "M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM4 12h2M18 12h2M12 4v2M12 18v2",
+            ),
+            Place("/welcome", "Welcome", "w", "M4 12l8-8 8 8M6 10v10h12V10"),
+        ),
+    ),
+)
+
+HELP: Final[Mapping[str, str]] = {
+    "⌘K or Ctrl K": "search, or jump to a place",
+    "g, then a letter": "go to a place: its letter is in the menu",
+    "/": "into the search field of this page",
+    "j and k": "to the next, to the one before",
+    "enter": "open what is marked",
+    "a": "approve what is marked",
+    "x": "reject it",
+    "e": "edit its arguments, then approve",
+    "w": "why it is asked",
+    "esc": "close, or leave the field",
+    "?": "this list",
+}
+
+_KINDS: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".woff2": "font/woff2",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+_SHEET: Final = "app.css"
+_FOR_EVER: Final = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    content: bytes
+    packed: bytes | None
+    kind: str
+    mark: str
+    """Of what is in it: another content has another address."""
+
+
+async def show(request: Request) -> Response:
+    file = _files().get(request.path_params["path"])
+    if file is None:
+        raise HTTPException(404)
+    named = request.query_params.get("v") == file.mark
+    headers = {
+        "Cache-Control": _FOR_EVER if named else "no-cache",
+        "ETag": f'"{file.mark}"',
+        "Vary": "Accept-Encoding",
+    }
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    if file.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+        return Response(file.packed, headers=headers, media_type=file.kind)
+    return Response(file.content, headers=headers, media_type=file.kind)
+
+
+def address(path: str) -> str:
+    return f"/static/{path}?v={_files()[path].mark}"
+
+
+@cache
+def _files() -> dict[str, File]:
+    root = files("portico.interfaces.console").joinpath("static")
+    found = {path: each.read_bytes() for path, each in _below(root, "")}
+    # One sheet for all pages: the shell's first, since the others build on its tokens.
+    sheets = sorted(path for path in found if path.startswith("styles/"))
+    found[_SHEET] = b"\n".join(found.pop(path) for path in sheets)
+    return {path: _file(path, content) for path, content in found.items()}
+
+
+def _below(folder: Traversable, path: str) -> list[tuple[str, Traversable]]:
+    found: list[tuple[str, Traversable]] = []
+    for each in folder.iterdir():
+        name = f"{path}{each.name}"
+        if each.is_dir():
+            found += _below(each, f"{name}/")
+        elif any(name.endswith(end) for end in _KINDS):
+            found.append((name, each))
+    return found
+
+
+def _file(path: str, content: bytes) -> File:
+    kind = next(kind for end, kind in _KINDS.items() if path.endswith(end))
+    packed = None if path.endswith(".woff2") else gzip.compress(content, 6, mtime=0)
+    return File(content, packed, kind, hashlib.sha256(content).hexdigest()[:16])
+
+
+routes: Final = [Route("/static/{path:path}", show, methods=["GET"])]
+
+_FILTERS: Final = {
+    "ago": formatting.ago,
+    "until": formatting.until,
+    "took": formatting.took,
+    "count": formatting.count,
+    "short": formatting.short,
+    "money": formatting.money,
+    "percent": formatting.percent,
+    "json": formatting.as_json,
+    "stamp": formatting.stamp,
+    "plural": formatting.plural,
+    "markdown": markdown,
+}
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("portico.interfaces.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters.update(_FILTERS)
+    shared: dict[str, Any] = made.globals
+    shared["static"] = address
+    return made
+
+
+def render(template: str, values: Mapping[str, Any]) -> bytes:
+    text = environment().get_template(template).render(values)
+    return text.encode(errors="replace")  # half of a surrogate pair is no letter
+
 
 THEME: Final = "portico_theme"
 _THEMES: Final = ("dark", "light")
@@ -111,3 +400,57 @@ async def waiting(desk: Desk) -> int | None:
         return await desk.house.gateway.approvals.count_approvals(desk.at("menu"), most=_MOST)
     except PorticoError:
         return None
+
+
+# What went wrong, drawn: a page of its own, or a line in the page that asked.
+
+_log: Final = logging.getLogger("portico.web")
+
+
+class PageNotFound(PorticoError):
+    kind = Kind.NOT_FOUND
+    code = "page_not_found"
+    title = "There is no such page"
+    fix = "Go back, or press Ctrl K (⌘K on a Mac) and search for it."
+
+    def __init__(self) -> None:
+        super().__init__("Nothing here has this address; or it is not for you.")
+
+
+class Broke(PorticoError):
+    kind = Kind.UNAVAILABLE
+    code = "page_broke"
+    title = "Something broke on our side"
+    fix = "Look into the server's log, and please report it."
+
+    def __init__(self) -> None:
+        super().__init__("The server met an error that it did not expect; its log says more.")
+
+
+async def on_problem(request: Request, error: Exception) -> Response:
+    if not isinstance(error, PorticoError):
+        raise error
+    return await drawn(request, error, status_of(error))
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    return await drawn(request, PageNotFound(), error.status_code)
+
+
+async def on_unexpected(request: Request, error: Exception) -> Response:
+    route = getattr(request.scope.get("route"), "path", "(none)")
+    _log.exception("%s %s failed", request.method, route, exc_info=error)
+    return await drawn(request, Broke(), 500)
+
+
+async def drawn(request: Request, error: PorticoError, status: int) -> Response:
+    values = {"problem": error, "status": status}
+    try:
+        desk_of(request)
+    except NotAuthenticated:
+        return bare(request, "problem_bare.html", values, status=status)
+    if wants_part(request):
+        return part(request, "_problem.html", values, status=status)
+    return await page(request, "problem.html", values, title=error.title, status=status)

@@ -1,9 +1,10 @@
-"""Runs of agents over REST: start them, follow what they say and do, step in, stop them."""
+"""Runs of agents over REST: start, follow, steer, stop."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
+from enum import Enum
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Query
@@ -11,24 +12,92 @@ from pydantic import BaseModel, Field, StringConstraints
 from starlette.responses import Response
 
 from portico.agents.core.agents import Limits
-from portico.agents.core.events import RunEnded, Told, ToolWaits
+from portico.agents.core.events import (
+    Happening,
+    Heard,
+    Noted,
+    RunEnded,
+    TextAdded,
+    ThoughtAdded,
+    Told,
+    ToolBegan,
+    ToolEnded,
+    ToolWaits,
+    TurnBegan,
+    TurnEnded,
+)
+from portico.agents.core.model_requests import Usage
 from portico.agents.core.traces import AgentRunStatus
 from portico.agents.runs import AgentRunWish, StartedAgentRun
 from portico.engine.core.idempotency import Answer
 from portico.guard.core.approvals import Resolution
-from portico.interfaces.http.agent_run_use_cases import Runs
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.happenings import NAMES, happening_json, usage_json
-from portico.interfaces.http.once import Asked
-from portico.interfaces.http.patience import Patience, applied
+from portico.interfaces.http.idempotency import Asked
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
-from portico.interfaces.http.sse import END, MEDIA_TYPE, one_line, retry_after
-from portico.interfaces.http.talk_stream import Listening, TalkStream
-from portico.interfaces.http.words import Body, LabelText, Name, RunIdPath, RunIdText, Text
+from portico.interfaces.http.shapes import (
+    Body,
+    LabelText,
+    Name,
+    Patience,
+    RunIdPath,
+    RunIdText,
+    Text,
+    applied,
+)
+from portico.interfaces.http.streaming import (
+    END,
+    MEDIA_TYPE,
+    Listening,
+    TalkStream,
+    one_line,
+    retry_after,
+)
+from portico.interfaces.http.use_cases import Runs
 from portico.kernel.errors import PorticoError
-from portico.kernel.ids import RunId
+from portico.kernel.ids import Id, RunId
 from portico.kernel.label import Label
+
+NAMES: Final[dict[type[Happening], str]] = {
+    TurnBegan: "turn.began",
+    TextAdded: "text.added",
+    ThoughtAdded: "thought.added",
+    ToolBegan: "tool.began",
+    ToolWaits: "tool.waits",
+    ToolEnded: "tool.ended",
+    TurnEnded: "turn.ended",
+    Heard: "message.heard",
+    Noted: "noted",
+    RunEnded: "run.ended",
+}
+
+
+def happening_json(happening: Happening) -> dict[str, Any]:
+    return {each.name: _plain(getattr(happening, each.name)) for each in fields(happening)}
+
+
+def usage_json(usage: Usage) -> dict[str, Any]:
+    return {each.name: getattr(usage, each.name) for each in fields(usage)}
+
+
+def _plain(value: object) -> object:
+    """Money is a text: no float is an exact amount."""
+    match value:
+        case Usage():
+            return usage_json(value)
+        case Decimal():
+            return f"{value:f}"
+        case datetime():
+            return value.isoformat().replace("+00:00", "Z")
+        case Id():
+            return str(value)
+        case Enum():
+            return value.value
+        case tuple():
+            return list(value)
+        case _:
+            return value
+
 
 _Words = Annotated[Text, StringConstraints(min_length=1, max_length=500_000)]
 _ModelText = Annotated[str, StringConstraints(min_length=1, max_length=200)]

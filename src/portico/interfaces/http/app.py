@@ -1,76 +1,51 @@
-"""The HTTP face put together: walls outside, routes inside."""
+"""The HTTP application put together, and the server that runs it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final
+from types import FrameType
+from typing import Any, Final, cast
 
+import uvicorn
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.telemetry import TelemetryConfig
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from portico.interfaces.http import (
     ag_ui,
     agent_runs,
     agents,
-    ahead,
     approvals,
-    attachments,
     audit,
-    bridge_stream,
     calls,
-    console_links,
-    contexts,
     conversations,
-    debate_guests,
-    debate_panel,
-    debate_stream,
     debates,
-    declassifications,
     events,
-    graph,
     health,
-    inbox,
-    invitations,
     keys,
-    leases,
-    logins,
-    memory,
     messages,
-    metrics,
     models,
-    openai_chat,
-    openai_models,
-    plan_checks,
     policy,
+    prefetch,
     principals,
-    programs,
     projects,
-    proposals,
     runs,
-    saved_workflows,
     secrets,
-    server_labels,
-    server_profiles,
     servers,
     spaces,
-    stats,
     suggestions,
+    tool_graph,
     tools,
     traces,
-    trust,
-    work,
+    work_items,
     workflows,
 )
-from portico.interfaces.http.authentication import Authentication
-from portico.interfaces.http.body_limit import BodyLimit
-from portico.interfaces.http.challenge import Challenging, ProtectedResource
-from portico.interfaces.http.gateway_use_cases import GatewayUseCases
-from portico.interfaces.http.host_guard import Allowed, HostGuard
-from portico.interfaces.http.lasting import MANNERS, Manners
-from portico.interfaces.http.openai_errors import OpenAIErrors
+from portico.interfaces.http.authentication import Authentication, Challenging, ProtectedResource
+from portico.interfaces.http.middleware import Allowed, BodyLimit, HostGuard
 from portico.interfaces.http.problems import (
     Problem,
     on_http_error,
@@ -79,8 +54,44 @@ from portico.interfaces.http.problems import (
     on_unexpected,
 )
 from portico.interfaces.http.schema_names import apply_schema_names
-from portico.interfaces.http.use_cases import UseCases
+from portico.interfaces.http.streaming import MANNERS, Line, Manners, put_line
+from portico.interfaces.http.use_cases import GatewayUseCases, UseCases
+from portico.interfaces.http.v1 import chat
+from portico.interfaces.http.v1 import models as openai_models
+from portico.interfaces.http.v1.shapes import OpenAIErrors
 from portico.kernel.errors import PorticoError
+
+
+class LineProtocol(H11Protocol):
+    _line: Line
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
+        super().connection_made(transport)
+        self._line = Line(transport.abort)
+        self.app = _with_line(cast("ASGIApp", self.app), self._line)
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self._line.end()
+
+
+def _with_line(app: ASGIApp, line: Line) -> ASGIApp:
+    async def lined(scope: Scope, receive: Receive, send: Send) -> None:
+        put_line(scope, line)
+        await app(scope, receive, send)
+
+    return lined
+
+
+class AskedServer(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, asked: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._asked = asked
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._asked()
+        super().handle_exit(sig, frame)
+
 
 API = "/api/v1"
 PLACES: Final = frozenset(
@@ -105,29 +116,29 @@ _ROUTERS: Final = (
     health.router,
     spaces.router,
     principals.router,
-    invitations.router,
+    principals.invitations_router,
     keys.router,
-    console_links.router,
+    principals.console_links_router,
     policy.router,
     runs.router,
     events.router,
-    server_profiles.router,
-    server_labels.router,
-    logins.router,
+    servers.profiles_router,
+    servers.labels_router,
+    secrets.logins_router,
     servers.router,
     tools.router,
-    ahead.router,
-    graph.router,
-    proposals.router,
-    plan_checks.router,
+    prefetch.router,
+    tool_graph.router,
+    suggestions.proposals_router,
+    workflows.checks_router,
     workflows.router,
-    programs.router,
+    workflows.programs_router,
     suggestions.router,
-    saved_workflows.router,
+    workflows.saved_router,
     calls.router,
     approvals.router,
-    trust.router,
-    contexts.router,
+    keys.trust_router,
+    spaces.contexts_router,
     audit.router,
     secrets.router,
     agent_runs.router,
@@ -135,21 +146,21 @@ _ROUTERS: Final = (
     agents.router,
     models.router,
     traces.router,
-    stats.router,
+    traces.stats_router,
     projects.router,
-    memory.router,
-    attachments.router,
-    leases.router,
-    work.router,
+    projects.memory_router,
+    projects.attachments_router,
+    work_items.leases_router,
+    work_items.router,
     conversations.router,
     messages.router,
-    declassifications.router,
-    inbox.router,
-    bridge_stream.router,
+    messages.declassifications_router,
+    conversations.inbox_router,
+    conversations.stream_router,
     debates.router,
-    debate_guests.router,
-    debate_stream.router,
-    debate_panel.router,
+    debates.guests_router,
+    debates.stream_router,
+    debates.panel_router,
 )
 
 Running = Callable[[], AbstractAsyncContextManager[None]]
@@ -174,7 +185,7 @@ def build(  # noqa: PLR0913 # what a face is built of, each named by its caller
     the use cases of the other rooms, each by the name that its routes know it by.
     """
     api = routes(use, gateway, running, manners, resource, rooms=rooms)
-    inside = BodyLimit(api, larger=[attachments.ADDED])
+    inside = BodyLimit(api, larger=[projects.ADDED])
     walled = Authentication(inside, use.authenticate, use.enter_context)
     every = OpenAIErrors(Doors(walled, beside) if beside else walled)
     return HostGuard(every if resource is None else Challenging(every, resource), allowed)
@@ -253,11 +264,11 @@ def routes(
     for router in _ROUTERS:
         app.include_router(router, prefix=API)
     app.include_router(health.probes)
-    app.include_router(metrics.router)
-    app.include_router(invitations.join_page)
-    app.include_router(logins.pages)
+    app.include_router(health.metrics_router)
+    app.include_router(principals.join_page)
+    app.include_router(secrets.pages)
     app.include_router(openai_models.router)
-    app.include_router(openai_chat.router)
+    app.include_router(chat.router)
     _describe(app)
     return app
 

@@ -22,11 +22,21 @@ from portico.guard.core.approvals import (
 from portico.guard.core.policy import Danger
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.calls import AnswerOut, answer_out
-from portico.interfaces.http.gateway_use_cases import Gateway
-from portico.interfaces.http.once import Asked
-from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
+from portico.interfaces.http.idempotency import Asked
 from portico.interfaces.http.problems import documented
-from portico.interfaces.http.words import Body, OneLine, Wildcard, wire_object
+from portico.interfaces.http.shapes import (
+    DEFAULT_LIMIT,
+    After,
+    Body,
+    Limit,
+    OneLine,
+    Page,
+    Wildcard,
+    next_cursor,
+    position,
+    wire_object,
+)
+from portico.interfaces.http.use_cases import Gateway
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, BadId
 from portico.kernel.principal import PrincipalKind

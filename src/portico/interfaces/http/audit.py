@@ -15,10 +15,19 @@ from portico.engine.core.errors import BadCursor
 from portico.guard.audit import Found, Progress, Wanted
 from portico.guard.core.audit import Link, Verdict, link_line, verdict_json
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, opaque, position
 from portico.interfaces.http.problems import documented
+from portico.interfaces.http.shapes import (
+    DEFAULT_LIMIT,
+    After,
+    Limit,
+    Moment,
+    OneLine,
+    Page,
+    opaque,
+    position,
+    wire,
+)
 from portico.interfaces.http.use_cases import Use
-from portico.interfaces.http.words import Moment, OneLine, wire
 from portico.kernel.ids import PrincipalId
 
 _LINES: Final[dict[int | str, dict[str, Any]]] = {

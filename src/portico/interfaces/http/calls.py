@@ -13,10 +13,20 @@ from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.reserved_metadata import age_ms
 from portico.guard.core.errors import ApprovalPending
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.gateway_use_cases import Gateway
-from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.interfaces.http.problems import documented
-from portico.interfaces.http.words import Body, OneLine, wire, wire_object
+from portico.interfaces.http.shapes import (
+    DEFAULT_LIMIT,
+    After,
+    Body,
+    Limit,
+    OneLine,
+    Page,
+    next_cursor,
+    position,
+    wire,
+    wire_object,
+)
+from portico.interfaces.http.use_cases import Gateway
 from portico.kernel.effect import Effect
 
 ResultIdPath = Annotated[str, Path(pattern="^res_[0-7][0-9a-hjkmnp-tv-z]{25}$")]

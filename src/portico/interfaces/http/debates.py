@@ -1,32 +1,72 @@
-"""Debates over REST: ask several voices, look at what they said, step in."""
+"""Debates over REST: start, follow, show, replay, join, estimate."""
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Header, Path, Query
 from pydantic import BaseModel, StringConstraints
 from starlette.responses import PlainTextResponse, Response
 
+from portico.debate.core.debaters import Persona
 from portico.debate.core.debates import DebateId, DebateStatus
+from portico.debate.core.events import Told, happening_json
 from portico.debate.core.replay import log_text
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.debate_bodies import DebateIn, OutcomeIn, PromoteIn, ReplayIn
-from portico.interfaces.http.debate_reports import (
+from portico.interfaces.http.debate_shapes import (
+    CapIn,
+    CapOut,
+    CostOut,
+    DebateIn,
+    DebateOut,
+    EstimateOut,
+    GuestAnswerIn,
+    OutcomeIn,
     OutcomeOut,
+    PersonaIn,
+    PromoteIn,
     ReplayedOut,
+    ReplayIn,
+    SeatOut,
+    VoiceOut,
     WholeDebateOut,
+    cap_out,
+    cost_out,
+    debate_out,
+    estimate_out,
     outcome_out,
     replayed_out,
+    seat_out,
+    voice_facts,
     whole_out,
 )
-from portico.interfaces.http.debate_use_cases import Debates
-from portico.interfaces.http.debate_words import DebateOut, debate_out
-from portico.interfaces.http.once import Asked
-from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
-from portico.interfaces.http.patience import Patience, applied
+from portico.interfaces.http.idempotency import Asked
 from portico.interfaces.http.problems import documented
-from portico.interfaces.http.words import DebateIdPath, Name
+from portico.interfaces.http.shapes import (
+    DEFAULT_LIMIT,
+    After,
+    DebateIdPath,
+    Limit,
+    Name,
+    Page,
+    Patience,
+    ProjectIdPath,
+    applied,
+    next_cursor,
+    position,
+)
+from portico.interfaces.http.streaming import (
+    END,
+    MEDIA_TYPE,
+    Listening,
+    TalkStream,
+    one_line,
+    retry_after,
+)
+from portico.interfaces.http.use_cases import Debates
+from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label
 
 _Words = Annotated[
@@ -171,3 +211,188 @@ def _answer(
     text = json.dumps(body.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
     content = text.encode(errors="backslashreplace")
     return Response(content, status, dict(headers or {}), media_type="application/json")
+
+
+guests_router = APIRouter(prefix="/debates/{debate}", tags=["debates"])
+
+
+@guests_router.post("/join", name="join_debate", responses=documented(404, 409))
+async def join_debate(
+    debates: Debates, caller: Caller, debate: DebateIdPath, patience: Patience
+) -> SeatOut:
+    """Take a seat, or look what is asked of you there now; with `Prefer: wait=10`, once something
+    is."""
+    waits = timedelta(0) if patience is None else patience
+    return seat_out(await debates.wait_at_seat(caller, DebateId.parse(debate), patience=waits))
+
+
+@guests_router.post("/answer", name="answer_as_guest", responses=documented(404, 409))
+async def answer_as_guest(
+    debates: Debates, caller: Caller, debate: DebateIdPath, body: GuestAnswerIn
+) -> SeatOut:
+    """Answer what you are asked; your first answer counts."""
+    seat = await debates.answer_as_guest(caller, DebateId.parse(debate), body.answered)
+    return seat_out(seat)
+
+
+# What happens in a debate as server-sent events: each voice, each round, and how it stands.
+
+_STREAM: Final[dict[str, Any]] = {MEDIA_TYPE: {"schema": {"type": "string"}}}
+
+stream_router = APIRouter(prefix="/debates", tags=["debates"])
+
+
+@stream_router.get(
+    "/{debate}/events",
+    name="follow_debate",
+    response_class=Response,
+    responses={**documented(404), 200: {"description": "A stream.", "content": _STREAM}},
+)
+async def follow_debate(
+    debates: Debates,
+    listener: Listening,
+    debate: DebateIdPath,
+    after: Annotated[
+        str | None, Query(max_length=4000, description="`id` of the last event one has had.")
+    ] = None,
+    last_event_id: Annotated[
+        str | None,
+        Header(alias="Last-Event-ID", max_length=4000, description="As `after`, and wins over it."),
+    ] = None,
+) -> Response:
+    """What is said and done in it, to its end, from where one left off."""
+    its = DebateId.parse(debate)
+    await debates.look.one(listener.caller, its)
+    told = debates.follow_debate(listener.caller, its, after=last_event_id or after or None)
+    return TalkStream(listener, told, DebateTelling())
+
+
+@dataclass(frozen=True, slots=True)
+class DebateTelling:
+    """The `Telling` of those who know our own words."""
+
+    @property
+    def waits(self) -> bool:
+        return False
+
+    def begun(self) -> bytes:
+        return retry_after(1000)
+
+    def told(self, told: Told) -> bytes:
+        name, facts = happening_json(told.happening)
+        mark = f"id: {told.cursor}\n" if told.cursor else ""
+        text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"), default=dict)
+        return f"{mark}event: {name}\ndata: {one_line(text)}\n\n".encode(errors="backslashreplace")
+
+    def gave_up(self) -> bytes:
+        return b""
+
+    def broke(self, error: PorticoError) -> bytes:
+        text = json.dumps({"code": error.code, "detail": str(error), "fix": error.fix})
+        return f"event: error\ndata: {text}\n\n".encode()
+
+    def ended(self) -> bytes:
+        return END
+
+
+_PersonaName = Annotated[Name, Path(description="Of the persona.")]
+
+
+class VoiceStateOut(VoiceOut, title="VoiceStateOut"):
+    available: bool
+    why: str | None
+    """What is wrong, and what to do about it, where it is not there."""
+
+
+class PersonaOut(BaseModel, title="PersonaOut"):
+    name: str
+    instructions: str
+    specialist: bool
+    built_in: bool
+    made_by: str | None
+    changed_at: datetime | None
+
+
+class BudgetOut(BaseModel, title="BudgetOut"):
+    project: str
+    cap: CapOut
+    """Of all debates of the project together; null is no limit."""
+    spent: CostOut
+    """With what is reserved."""
+
+
+panel_router = APIRouter(tags=["debates"])
+
+
+@panel_router.post("/debate-estimate", name="estimate_debate", responses=documented(404))
+async def estimate_debate(debates: Debates, caller: Caller, body: DebateIn) -> EstimateOut:
+    """What it would cost, at most and usually. Nothing is asked, and nothing is spent."""
+    return estimate_out(await debates.estimate_debate(caller, body.wish(debates.usual_cap)))
+
+
+@panel_router.get("/debate-voices", name="list_debate_voices", responses=documented())
+async def list_debate_voices(
+    debates: Debates, caller: Caller, *, fresh: bool = False
+) -> Page[VoiceStateOut]:
+    """Who could be asked, and whether they are there; `fresh` asks them again."""
+    found = await debates.list_voices(caller, fresh=fresh)
+    data = [
+        VoiceStateOut(**voice_facts(each.voice), available=each.available, why=each.why)
+        for each in found
+    ]
+    return Page(data=data, next=None)
+
+
+@panel_router.get("/debate-personas", name="list_personas", responses=documented())
+async def list_personas(debates: Debates, caller: Caller) -> Page[PersonaOut]:
+    found = await debates.personas.all(caller)
+    return Page(data=[_persona_out(each) for each in found], next=None)
+
+
+@panel_router.put("/debate-personas/{name}", name="put_persona", responses=documented(409))
+async def put_persona(
+    debates: Debates, caller: Caller, name: _PersonaName, body: PersonaIn
+) -> PersonaOut:
+    """A new one, or another text for one of yours; the built-in ones stay as they are."""
+    made = await debates.personas.put(caller, name, body.instructions, specialist=body.specialist)
+    return _persona_out(made)
+
+
+@panel_router.delete(
+    "/debate-personas/{name}",
+    name="remove_persona",
+    status_code=204,
+    responses=documented(404, 409),
+)
+async def remove_persona(debates: Debates, caller: Caller, name: _PersonaName) -> None:
+    await debates.personas.remove(caller, name)
+
+
+@panel_router.get(
+    "/projects/{project}/debate-budget", name="show_debate_budget", responses=documented(404)
+)
+async def show_debate_budget(debates: Debates, caller: Caller, project: ProjectIdPath) -> BudgetOut:
+    cap, cost = await debates.budget.show(caller, project)
+    return BudgetOut(project=project, cap=cap_out(cap), spent=cost_out(cost))
+
+
+@panel_router.put(
+    "/projects/{project}/debate-budget", name="put_debate_budget", responses=documented(404)
+)
+async def put_debate_budget(
+    debates: Debates, caller: Caller, project: ProjectIdPath, body: CapIn
+) -> BudgetOut:
+    """What is left away, or null, is no limit."""
+    cap, cost = await debates.budget.put(caller, project, body.cap)
+    return BudgetOut(project=project, cap=cap_out(cap), spent=cost_out(cost))
+
+
+def _persona_out(persona: Persona) -> PersonaOut:
+    return PersonaOut(
+        name=persona.name,
+        instructions=persona.instructions,
+        specialist=persona.specialist,
+        built_in=persona.built_in,
+        made_by=None if persona.made_by is None else str(persona.made_by),
+        changed_at=persona.changed_at,
+    )

@@ -1,9 +1,10 @@
-"""Whether the server lives, whether it is ready, and how it is."""
+"""Whether the server lives and is ready, its status, and metrics for Prometheus."""
 
 from typing import Any, Final
 
 from fastapi import APIRouter
 from pydantic import BaseModel
+from starlette.responses import PlainTextResponse
 
 from portico.engine.core.store import StoreStatus
 from portico.interfaces.http.authentication import Caller
@@ -101,3 +102,20 @@ def _box(report: Report) -> BoxOut:
         missing=report.missing,
         fix=report.fix,
     )
+
+
+_KIND: Final = "text/plain; version=0.0.4"
+_OK: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+
+metrics_router = APIRouter(tags=["health"])
+"""Outside of the versioned interface: scrapers look for this very address."""
+
+
+@metrics_router.get(
+    "/metrics", name="metrics", response_class=PlainTextResponse, responses={**documented(), **_OK}
+)
+async def metrics(use: Use, caller: Caller) -> PlainTextResponse:
+    """What this server has counted and timed since it was started. Needs the scope metrics:read."""
+    return PlainTextResponse(await use.show_metrics(caller), media_type=_KIND)

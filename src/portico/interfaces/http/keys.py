@@ -1,4 +1,4 @@
-"""Keys over REST: shown once when they are made, and never again."""
+"""API keys over REST: issue, list, rotate, revoke, and whose answers one may pass on."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Self
@@ -12,19 +12,24 @@ from portico.guard.core.keys import StoredKey
 from portico.guard.core.principals import Scope
 from portico.guard.keys import IssuedKey, KeyWish
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.once import Asked
-from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
+from portico.interfaces.http.idempotency import Asked
 from portico.interfaces.http.problems import documented
-from portico.interfaces.http.use_cases import Use
-from portico.interfaces.http.words import (
+from portico.interfaces.http.shapes import (
+    DEFAULT_LIMIT,
+    After,
     Body,
     KeyIdPath,
     LabelText,
+    Limit,
     Name,
+    Page,
     PrincipalIdText,
     Switch,
     ToolList,
+    next_cursor,
+    position,
 )
+from portico.interfaces.http.use_cases import Gateway, Use
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 
@@ -162,3 +167,33 @@ def _kept(key: StoredKey) -> KeyOut:
         last_used_at=key.last_used_at,
         revoked_at=key.revoked_at,
     )
+
+
+class TrustIn(Body, title="TrustIn"):
+    person: PrincipalIdText | None
+    """Null: nobody's any more."""
+
+
+class TrustOut(BaseModel, title="TrustOut"):
+    key: str
+    person: str | None
+
+
+trust_router = APIRouter(prefix="/keys", tags=["keys"])
+
+
+@trust_router.get("/{key_id}/trust", name="show_trust", responses=documented(404))
+async def show_trust(gateway: Gateway, caller: Caller, key_id: KeyIdPath) -> TrustOut:
+    """Whose answers to requests for approval this key's program passes on, if anybody's."""
+    person = await gateway.approvals.show_trust(caller, key_id)
+    return TrustOut(key=key_id, person=None if person is None else str(person))
+
+
+@trust_router.put("/{key_id}/trust", name="trust_client", responses=documented(404))
+async def trust_client(
+    gateway: Gateway, caller: Caller, key_id: KeyIdPath, body: TrustIn
+) -> TrustOut:
+    """Take what this key's program says that its user has answered for that person's own word."""
+    person = None if body.person is None else PrincipalId.parse(body.person)
+    await gateway.approvals.trust_client(caller, key_id, person)
+    return TrustOut(key=key_id, person=body.person)

@@ -1,6 +1,6 @@
-"""Messages over REST: said, read from where one left off, changed, acknowledged, found."""
+"""Messages over REST: send, read, change, acknowledge, search, declassify."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query
@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from portico.bridge.core.attachments import Digest
 from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.declassification import Declassification, Finding, FindingKind
 from portico.bridge.core.messages import (
     MOST_ATTACHMENTS,
     MOST_LETTERS,
@@ -19,8 +20,7 @@ from portico.bridge.core.messages import (
 )
 from portico.bridge.core.projects import ProjectId
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.bridge_use_cases import Talk
-from portico.interfaces.http.bridge_words import (
+from portico.interfaces.http.bridge_shapes import (
     AcknowledgedOut,
     Cursor,
     CursorText,
@@ -35,23 +35,30 @@ from portico.interfaces.http.bridge_words import (
     upto_of,
     version_out,
 )
-from portico.interfaces.http.once import Asked
-from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
+from portico.interfaces.http.idempotency import Asked
 from portico.interfaces.http.problems import documented
-from portico.interfaces.http.words import (
+from portico.interfaces.http.shapes import (
+    DEFAULT_LIMIT,
+    After,
     Body,
     ConversationIdPath,
     ConversationIdText,
     DigestText,
     LabelText,
+    Limit,
     MessageIdPath,
     MessageIdText,
     Moment,
+    Page,
     PrincipalIdText,
     ProjectIdText,
     Text,
+    next_cursor,
+    position,
 )
+from portico.interfaces.http.use_cases import LettingOut, Talk
 from portico.kernel.ids import PrincipalId
+from portico.kernel.label import Label
 
 END: Final = "end"
 Wait = Annotated[
@@ -307,3 +314,102 @@ async def list_acknowledged(
 
 def patience(seconds: int) -> timedelta | None:
     return timedelta(seconds=seconds) if seconds else None
+
+
+class LowerIn(Body, title="LowerIn"):
+    to: LabelText
+    """How secret the copy is to be."""
+
+
+class FindingOut(BaseModel, title="FindingOut"):
+    rule: str
+    kind: FindingKind
+    start: int
+    end: int
+
+
+class ProposalOut(BaseModel, title="ProposalOut"):
+    approval: str
+    """Of the request that somebody else has to say yes to."""
+    text: str
+    """What the copy would say."""
+    findings: list[FindingOut]
+    """What would be blacked out: where in the text as it is."""
+    diff: list[str]
+
+
+class DeclassificationOut(BaseModel, title="DeclassificationOut"):
+    id: str
+    source: str
+    copy_: Annotated[str, Field(serialization_alias="copy")]
+    before: str
+    after: str
+    rules: list[str]
+    """That something was found by."""
+    asked_by: str
+    approved_by: str
+    approval: str
+    at: datetime
+    digest: str
+    """SHA-256 of the text that was let out."""
+    signature: str
+    sound: bool
+    """The signature is of this very record, and ours."""
+
+
+declassifications_router = APIRouter(prefix="/messages/{message}", tags=["bridge"])
+
+
+@declassifications_router.post(
+    "/declassification",
+    name="propose_declassification",
+    status_code=202,
+    responses=documented(404, 429),
+)
+async def propose_declassification(
+    letting_out: LettingOut, caller: Caller, message: MessageIdPath, body: LowerIn
+) -> ProposalOut:
+    """Ask for a copy that is less secret. It is said at the end of the conversation once somebody
+    else has approved it, without what was found in it."""
+    proposal = await letting_out.propose_declassification(
+        caller, MessageId.parse(message), Label.parse(body.to)
+    )
+    return ProposalOut(
+        approval=str(proposal.approval),
+        text=proposal.redacted.text,
+        findings=[_finding_out(each) for each in proposal.redacted.findings],
+        diff=[*proposal.redacted.diff],
+    )
+
+
+@declassifications_router.get(
+    "/declassifications", name="list_declassifications", responses=documented(404)
+)
+async def list_declassifications(
+    letting_out: LettingOut, caller: Caller, message: MessageIdPath
+) -> Page[DeclassificationOut]:
+    """What was let out of it, oldest first."""
+    found = await letting_out.list_declassifications(caller, MessageId.parse(message))
+    return Page(data=[_out(each) for each in found], next=None)
+
+
+def _finding_out(finding: Finding) -> FindingOut:
+    return FindingOut(rule=finding.rule, kind=finding.kind, start=finding.start, end=finding.end)
+
+
+def _out(record: Declassification) -> DeclassificationOut:
+    return DeclassificationOut(
+        id=str(record.id),
+        source=str(record.source),
+        copy_=str(record.copy),
+        before=str(record.before),
+        after=str(record.after),
+        rules=[*record.rules],
+        asked_by=str(record.asked_by),
+        approved_by=str(record.approved_by),
+        approval=str(record.approval),
+        at=record.at,
+        digest=record.digest,
+        signature=record.signature,
+        sound=record.sound,
+    )

@@ -16,10 +16,10 @@ from portico.agents.core.model_requests import (
     ToldBy,
 )
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.model_use_cases import Models
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
-from portico.interfaces.http.words import Body, OneLine
+from portico.interfaces.http.shapes import Body, OneLine
+from portico.interfaces.http.use_cases import Models
 
 Ref = Annotated[OneLine, Path(max_length=300, description="`provider:model`")]
 Fresh = Annotated[bool, Query(description="Ask those who provide them again, now.")]

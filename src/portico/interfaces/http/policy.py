@@ -12,11 +12,18 @@ from portico.guard.core.access_request import Allowed, Decision, Denied, NeedsAp
 from portico.guard.core.policy import Explanation
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.gateway_use_cases import Gateway
-from portico.interfaces.http.once import Asked
-from portico.interfaces.http.paging import Page
+from portico.interfaces.http.idempotency import Asked
 from portico.interfaces.http.problems import documented
-from portico.interfaces.http.words import RULE_NAME, Body, LabelText, OneLine, Switch, ToolList
+from portico.interfaces.http.shapes import (
+    RULE_NAME,
+    Body,
+    LabelText,
+    OneLine,
+    Page,
+    Switch,
+    ToolList,
+)
+from portico.interfaces.http.use_cases import Gateway
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label
 

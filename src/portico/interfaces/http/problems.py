@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 
 from portico.gateway.core.errors import LoginNeeded
 from portico.guard.core.errors import LimitReached, NotPermitted
-from portico.interfaces.http.words import HINTS
+from portico.interfaces.http.shapes import HINTS
 from portico.kernel.errors import Kind, PorticoError
 
 _log: Final = logging.getLogger("portico.http")

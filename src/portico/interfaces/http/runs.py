@@ -1,8 +1,8 @@
-"""Runs over REST: start them, see how far they are, step in."""
+"""Durable runs over REST: start, list, show, cancel, resume."""
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query, Request
@@ -10,19 +10,50 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.responses import Response
 
 from portico.agents.core.activation import shown
-from portico.engine.core.runs import Failure, Run, RunStatus, Started, Step, StepState
+from portico.engine.core.errors import BadCursor
+from portico.engine.core.runs import Failure, Run, RunPosition, RunStatus, Started, Step, StepState
 from portico.engine.runs import RunWish
-from portico.interfaces.http import run_positions
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.once import Asked
-from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
-from portico.interfaces.http.patience import Patience, applied
+from portico.interfaces.http.idempotency import Asked
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
+from portico.interfaces.http.shapes import (
+    DEFAULT_LIMIT,
+    After,
+    Body,
+    LabelText,
+    Limit,
+    Name,
+    OneLine,
+    Page,
+    Patience,
+    RunIdPath,
+    applied,
+    next_cursor,
+    position,
+)
 from portico.interfaces.http.use_cases import Use
-from portico.interfaces.http.words import Body, LabelText, Name, OneLine, RunIdPath
-from portico.kernel.ids import RunId
+from portico.kernel.ids import BadId, RunId
 from portico.kernel.label import Label
+
+
+def written(place: RunPosition) -> str:
+    return f"{place.created_at.astimezone(UTC).isoformat()} {place.run}"
+
+
+def read(text: str | None) -> RunPosition | None:
+    """Raises `BadCursor`."""
+    if text is None:
+        return None
+    created, _, run = text.partition(" ")
+    try:
+        place = RunPosition(datetime.fromisoformat(created), RunId.parse(run))
+        ours = written(place) == text
+    except (ValueError, OverflowError, BadId) as error:
+        raise BadCursor from error
+    if not ours:
+        raise BadCursor
+    return place
 
 
 class RunIn(Body, title="RunIn"):
@@ -139,10 +170,10 @@ async def list_runs(
     after: After = None,
 ) -> RunPage:
     """Newest first; of one status or several, of one kind."""
-    before = run_positions.read(position(after))
+    before = read(position(after))
     found = await use.list_runs(caller, statuses=status, kind=kind, before=before, limit=limit)
     data = [RunLine(**_summary(run), steps_over=over) for run, over in found]
-    last = run_positions.written(found[-1][0].position) if found else ""
+    last = written(found[-1][0].position) if found else ""
     return RunPage(data=data, next=next_cursor(data, limit, last))
 
 

@@ -1,5 +1,6 @@
-"""Servers of tools over REST: add them, approve them, see how they are."""
+"""MCP servers over REST: add, review, approve, label, confine."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -8,23 +9,261 @@ from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import Response
 
 from portico.engine.core.idempotency import Answer
+from portico.gateway.confinement import ProfileLook
 from portico.gateway.core.calls import Phase
 from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.confinement import MOST, profile_from
 from portico.gateway.core.launch import from_json, shown, to_json
-from portico.gateway.core.server_approval import Proposed
-from portico.gateway.core.servers import Era, Server
-from portico.gateway.servers import ServerLook, ServerWish
+from portico.gateway.core.server_approval import Change, Proposed
+from portico.gateway.core.servers import Era, Hold, Server, let_out
+from portico.gateway.server_approval import ServerReview, ToolReview
+from portico.gateway.servers import Held, Labelling, ServerLook, ServerWish
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.gateway_use_cases import Gateway
-from portico.interfaces.http.once import Asked
+from portico.interfaces.http.idempotency import Asked
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
-from portico.interfaces.http.server_labels import labels_out
-from portico.interfaces.http.server_names import ServerName
-from portico.interfaces.http.server_profiles import ConfinementOut, confinement_out
-from portico.interfaces.http.server_reviews import ReviewOut, review_out
-from portico.interfaces.http.words import Body, Switch, wire_object
+from portico.interfaces.http.shapes import Body, LabelText, ServerName, Switch, wire_object
+from portico.interfaces.http.use_cases import Gateway
 from portico.kernel.effect import Effect
+from portico.kernel.label import Label
+from portico.sandbox.core.profile import Network, Profile
+
+Names = Annotated[tuple[str, ...], Field(max_length=MOST)]
+
+
+class ProfileIn(Body, title="ProfileIn"):
+    read: Names = ()
+    """Folders and files by their whole paths, beside its own program."""
+    write: Names = ()
+    """Folders that it may also change."""
+    network: Network = Network.NONE
+    """`public`: any public address over HTTP and HTTPS. `none`: nothing but `reach`."""
+    reach: Names = ()
+    """Places as host:port, which may be this machine or its neighbours."""
+
+
+class GrantsOut(BaseModel, title="GrantsOut"):
+    read: list[str]
+    write: list[str]
+    network: Network
+    reach: list[str]
+
+
+class ConfinementOut(BaseModel, title="ConfinementOut"):
+    hold: Hold
+    """`boxed`; `unboxed`, with all rights of Portico itself; `refused`, because there is no box
+    here; `elsewhere`, because it is not started here; or `ours`."""
+    reaches: str
+    """In one line, what it may reach."""
+    stated: bool
+    """Whether somebody has said so, or it follows from how it is started."""
+    profile: GrantsOut | None
+
+
+class ConsentOut(BaseModel, title="ConsentOut"):
+    """To run without a box, where there is none."""
+
+    by: str
+    at: datetime
+    holds: bool
+    """Whether it is for the launch as it is now."""
+
+
+class ProfileOut(ConfinementOut, title="ProfileOut"):
+    name: str
+    command: str
+    default: GrantsOut
+    """What it may reach if nobody says otherwise."""
+    proposed: GrantsOut | None
+    """Tighter, and known to suffice."""
+    consent: ConsentOut | None
+    let_out: str
+    """What the setting `box.unboxed` has to name to run exactly this without a box."""
+
+
+profiles_router = APIRouter(prefix="/servers", tags=["servers"])
+
+
+@profiles_router.get("/{name}/profile", name="show_profile", responses=documented(404, 409))
+async def show_profile(gateway: Gateway, caller: Caller, name: ServerName) -> ProfileOut:
+    """What it may reach, what it could do with, and whether it is boxed at all."""
+    return _out(await gateway.show_profile(caller, name))
+
+
+@profiles_router.put("/{name}/profile", name="set_profile", responses=documented(404, 409))
+async def set_profile(
+    gateway: Gateway, caller: Caller, name: ServerName, body: ProfileIn
+) -> ProfileOut:
+    """This and nothing else, beside its own program and home. Its process is ended; to let it
+    reach more than before wants `servers:approve`."""
+    profile = profile_from(body.model_dump(mode="json"))
+    return _out(await gateway.set_profile(caller, name, profile))
+
+
+@profiles_router.delete("/{name}/profile", name="forget_profile", responses=documented(404, 409))
+async def forget_profile(gateway: Gateway, caller: Caller, name: ServerName) -> ProfileOut:
+    """Back to what follows from how it is started."""
+    return _out(await gateway.set_profile(caller, name, None))
+
+
+def confinement_out(held: Held) -> ConfinementOut:
+    confinement = held.confinement
+    profile = confinement.profile
+    return ConfinementOut(
+        hold=confinement.hold,
+        reaches=held.said,
+        stated=confinement.stated,
+        profile=None if profile is None else _grants(profile),
+    )
+
+
+def _out(look: ProfileLook) -> ProfileOut:
+    server, consent = look.server, look.server.unboxed
+    return ProfileOut(
+        **confinement_out(look.held).model_dump(),
+        name=server.name,
+        command=shown(server.launch),
+        default=_grants(look.default),
+        proposed=None if look.proposed is None else _grants(look.proposed),
+        let_out=let_out(server.name, server.launch_pin),
+        consent=None
+        if consent is None
+        else ConsentOut(
+            by=consent.by, at=consent.at, holds=consent.launch_pin == server.launch_pin
+        ),
+    )
+
+
+def _grants(profile: Profile) -> GrantsOut:
+    return GrantsOut(
+        read=[*profile.read],
+        write=[*profile.write],
+        network=profile.network,
+        reach=[str(place) for place in profile.reach],
+    )
+
+
+class ChangeOut(
+    BaseModel,
+    title="ChangeOut",
+    json_schema_extra=alias("portico__faces__http__server_reviews__ChangeOut"),
+):
+    path: str
+    before: str | None
+    after: str | None
+
+
+class ToolReviewOut(BaseModel, title="ToolReviewOut"):
+    tool: str
+    standing: Standing
+    effect: Effect
+    """What was accepted; `unknown` if nothing was."""
+    proposed: Effect
+    why: str
+    refused: str | None
+    tokens: int
+    description: str
+    changes: list[ChangeOut]
+    """Since it was accepted."""
+
+
+class ReviewOut(BaseModel, title="ReviewOut"):
+    name: str
+    origin: str
+    command: str
+    """Exactly what would be started, or asked."""
+    confinement: ConfinementOut
+    """What it may reach once it is started."""
+    launch_changes: list[ChangeOut]
+    """Since it was allowed to be started."""
+    launch_pin: str
+    launch_approved: bool
+    loaders: list[str]
+    """Variables that decide which code runs, and whose values no pin holds."""
+    pin: str
+    """Of all that is looked at here beside the launch; to be named when it is accepted."""
+    listed: bool
+    """Whether it has been started and asked yet."""
+    tools: list[ToolReviewOut]
+    said: list[ChangeOut]
+    """What else it says, as far as that has changed since it was accepted."""
+
+
+def review_out(review: ServerReview) -> ReviewOut:
+    server = review.server
+    return ReviewOut(
+        name=server.name,
+        origin=server.origin,
+        command=review.command,
+        confinement=confinement_out(review.held),
+        launch_changes=_changes(review.launch_changes),
+        launch_pin=server.launch_pin,
+        launch_approved=server.approved_launch_pin == server.launch_pin,
+        loaders=[*review.loaders],
+        pin=review.pin,
+        listed=server.set_pin is not None,
+        tools=[_tool(each) for each in review.tools],
+        said=_changes(review.said),
+    )
+
+
+def _tool(review: ToolReview) -> ToolReviewOut:
+    tool = review.tool
+    return ToolReviewOut(
+        tool=str(tool.ref),
+        standing=review.standing,
+        effect=tool.effect,
+        proposed=review.proposal.effect,
+        why=review.proposal.why,
+        refused=tool.refused,
+        tokens=tool.tokens,
+        description=tool.definition.description,
+        changes=_changes(review.changes),
+    )
+
+
+def _changes(changes: Sequence[Change]) -> list[ChangeOut]:
+    return [ChangeOut(path=it.path, before=it.before, after=it.after) for it in changes]
+
+
+class LabellingIn(Body, title="LabellingIn"):
+    """What is left away stays as it is."""
+
+    label: LabelText | None = None
+    """What its results carry; whoever is not cleared for it does not see the server."""
+    clearance: LabelText | None = None
+    """The most that may be sent to it."""
+    trusted: Switch | None = None
+    """Whether its results count as your own words, and not as a stranger's."""
+
+
+class LabelsOut(BaseModel, title="LabelsOut"):
+    label: str
+    clearance: str
+    trusted: bool
+
+
+labels_router = APIRouter(prefix="/servers", tags=["servers"])
+
+
+@labels_router.put("/{name}/label", name="label_server", responses=documented(404))
+async def label_server(
+    gateway: Gateway, caller: Caller, name: ServerName, body: LabellingIn
+) -> LabelsOut:
+    """By somebody who is cleared for what it was and for what it becomes."""
+    wish = Labelling(
+        label=None if body.label is None else Label.parse(body.label),
+        clearance=None if body.clearance is None else Label.parse(body.clearance),
+        trusted=body.trusted,
+    )
+    return labels_out(await gateway.label_server(caller, name, wish))
+
+
+def labels_out(server: Server) -> LabelsOut:
+    return LabelsOut(
+        label=str(server.label), clearance=str(server.clearance), trusted=server.trusted
+    )
+
 
 Pin = Annotated[str, Field(min_length=1, max_length=200)]
 

@@ -1,4 +1,4 @@
-"""Spaces over REST."""
+"""Spaces and task contexts over REST."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -11,16 +11,16 @@ from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
 
 from portico.engine.core.idempotency import Answer
+from portico.guard.core.contexts import OpenedContext
 from portico.guard.core.spaces import ExportedRow, Space
 from portico.guard.spaces import SpaceWish
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.invitations import InvitationOut, invitation_answer
-from portico.interfaces.http.once import Asked
-from portico.interfaces.http.paging import Page
+from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.principals import InvitationOut, invitation_answer
 from portico.interfaces.http.problems import documented
+from portico.interfaces.http.shapes import Body, ContextIdPath, Name, Page, SpaceIdPath
 from portico.interfaces.http.use_cases import Use
-from portico.interfaces.http.words import Body, Name, SpaceIdPath
-from portico.kernel.ids import SpaceId
+from portico.kernel.ids import ContextId, SpaceId
 
 
 class SpaceIn(Body, title="SpaceIn"):
@@ -125,3 +125,59 @@ async def _lines(rows: AsyncGenerator[ExportedRow, None]) -> AsyncIterator[str]:
     async with aclosing(rows):
         async for row in rows:
             yield json.dumps({"table": row.table, "values": row.values}) + "\n"
+
+
+class ContextIn(Body, title="ContextIn"):
+    name: Name
+    """What you will know it by."""
+
+
+class ContextOut(BaseModel, title="ContextOut"):
+    id: str
+    """To be sent as the header `Portico-Context`, with each request that is part of the task."""
+    name: str
+    label: str
+    """The most secret of what has been read in it so far."""
+    untrusted: bool
+    """Whether anything has been read in it that a stranger wrote."""
+    opened_at: datetime
+
+
+contexts_router = APIRouter(prefix="/contexts", tags=["contexts"])
+
+
+@contexts_router.get("", name="list_contexts", responses=documented())
+async def list_contexts(use: Use, caller: Caller) -> list[ContextOut]:
+    """Your own that are open."""
+    return [_context_out(each) for each in await use.list_contexts(caller)]
+
+
+@contexts_router.post(
+    "", name="open_context", status_code=201, response_model=ContextOut, responses=documented()
+)
+async def open_context(use: Use, asked: Asked, body: ContextIn) -> Response:
+    """A clean one, for a person or a worker; an agent's task is always that of its key."""
+
+    async def action() -> Answer:
+        opened = await use.open_context(asked.caller, body.name)
+        return Answer(_context_out(opened).model_dump(mode="json"))
+
+    return await asked.once("contexts.open", body, action, status=201)
+
+
+@contexts_router.delete(
+    "/{context}", name="close_context", status_code=204, responses=documented(404)
+)
+async def close_context(use: Use, caller: Caller, context: ContextIdPath) -> None:
+    """Nothing more is done in it."""
+    await use.close_context(caller, ContextId.parse(context))
+
+
+def _context_out(opened: OpenedContext) -> ContextOut:
+    return ContextOut(
+        id=str(opened.id),
+        name=opened.name,
+        label=str(opened.label),
+        untrusted=opened.untrusted,
+        opened_at=opened.opened_at,
+    )

@@ -12,11 +12,21 @@ from portico.gateway.core.catalog_snapshot import Standing, ToolRef
 from portico.gateway.core.inferred_schema import SeenShape, line_of, schema_of
 from portico.gateway.search import Found
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.gateway_use_cases import Gateway
-from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
-from portico.interfaces.http.words import Body, OneLine, Wildcard, wire_object
+from portico.interfaces.http.shapes import (
+    DEFAULT_LIMIT,
+    After,
+    Body,
+    Limit,
+    OneLine,
+    Page,
+    Wildcard,
+    next_cursor,
+    position,
+    wire_object,
+)
+from portico.interfaces.http.use_cases import Gateway
 from portico.kernel.effect import Effect
 
 ServerName = Annotated[str, Path(pattern="^[a-z][a-z0-9-]{0,31}$")]

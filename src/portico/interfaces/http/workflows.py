@@ -1,33 +1,135 @@
-"""Workflows over REST: run a plan, see how far it is, mend it."""
+"""Workflows over REST: check, run, show and control plans and programs; saved workflows."""
 
+import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.responses import Response
 
+from portico.engine.core.idempotency import Answer
 from portico.engine.core.runs import RunStatus, Started
+from portico.gateway.core.catalog_snapshot import Standing
 from portico.guard.core.approvals import Resolution
-from portico.interfaces.http import run_positions
+from portico.interfaces.http import runs
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.gateway_use_cases import Gateway, GatewayUseCases
-from portico.interfaces.http.once import Asked
-from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
-from portico.interfaces.http.patience import Patience, applied
+from portico.interfaces.http.idempotency import Asked
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import Alias
-from portico.interfaces.http.words import Body, LabelText, Name, RunIdPath, SuggestionIdText
-from portico.interfaces.http.workflow_out import WorkflowOut, told
+from portico.interfaces.http.shapes import (
+    DEFAULT_LIMIT,
+    After,
+    Body,
+    LabelText,
+    Limit,
+    Name,
+    Page,
+    Patience,
+    RunIdPath,
+    SuggestionIdText,
+    applied,
+    next_cursor,
+    position,
+    wire_object,
+)
+from portico.interfaces.http.use_cases import Gateway, GatewayUseCases
+from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
+from portico.workflows import plan_checks as checking
 from portico.workflows.core.errors import NotAWorkflow
+from portico.workflows.core.plan import BadPlan
 from portico.workflows.core.plan_learning import LONGEST_INTENT, SuggestionId
-from portico.workflows.core.plan_report import Mode
+from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowStatus
+from portico.workflows.core.programs import LONGEST_CODE, ProgramMode, ProgramWish
+from portico.workflows.plan_checks import Checked
 from portico.workflows.run_queries import WorkflowLine
 from portico.workflows.runs import RunWorkflowWish
+from portico.workflows.saved import SavedLook
+
+
+class WorkflowFailure(BaseModel, title="WorkflowFailure"):
+    type: str
+    message: str
+    code: str | None
+    step: str | None
+
+
+class ItemsOut(BaseModel, title="ItemsOut"):
+    all: int
+    over: int
+    failed: int
+
+
+class CalledWithOut(BaseModel, title="CalledWithOut"):
+    tool: str
+    arguments: JsonValue
+    """Without secrets, and cut where they are long."""
+    started_at: datetime
+
+
+class PlanStepOut(BaseModel, title="PlanStepOut"):
+    id: str
+    tool: str
+    state: StepStanding
+    why: str | None
+    """Why it failed, was left out, or waits."""
+    needs: list[str]
+    """The steps that it depends on."""
+    started_at: datetime | None
+    finished_at: datetime | None
+    seconds: float | None
+    tries: int
+    approval: str | None
+    """Who has to say yes is asked by this request."""
+    size: int | None
+    handle: str | None
+    """Where what it gave is kept, for whoever started it."""
+    items: ItemsOut | None
+    """Of a step with `for_each`."""
+    error: WorkflowFailure | None
+    called_with: dict[str, CalledWithOut] | None = None
+    """To whoever started it: by call, what those were given of which nobody knows whether they
+    were made."""
+
+
+class WorkflowOut(BaseModel, title="WorkflowOut"):
+    run: str
+    name: str | None
+    kind: Literal["workflow", "program"]
+    status: WorkflowStatus
+    mode: Mode
+    principal: str
+    label: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    seconds: float | None
+    forked_from: str | None
+    steps: list[PlanStepOut]
+    """In the plan's order; of a program, its calls."""
+    critical_path: list[str]
+    output: JsonValue
+    """What it gave: for whoever started it, and if it is not too long."""
+    output_handle: str | None
+    """Where it is kept: `GET /results/{result}`."""
+    output_size: int | None
+    printed: str | None
+    """Of a program."""
+    error: WorkflowFailure | None
+
+
+def told(body: JsonObject, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    """What a tool gave may hold half of a surrogate pair, which is no UTF-8: it is escaped."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    content = text.encode(errors="backslashreplace")
+    return Response(content, status, headers, media_type="application/json")
+
 
 _Step = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 Plan = dict[str, JsonValue]
@@ -136,10 +238,10 @@ async def list_workflows(
 ) -> Page[WorkflowLineOut]:
     """Newest first: all, or without `runs:read` your own."""
     found = await gateway.workflows.list_workflows(
-        caller, statuses=status, before=run_positions.read(position(after)), limit=limit
+        caller, statuses=status, before=runs.read(position(after)), limit=limit
     )
     data = [_line(line) for line in found]
-    last = run_positions.written(found[-1].run.position) if found else ""
+    last = runs.written(found[-1].run.position) if found else ""
     return Page(data=data, next=next_cursor(data, limit, last))
 
 
@@ -255,3 +357,219 @@ def _line(line: WorkflowLine) -> WorkflowLineOut:
         steps_done=line.done,
         steps=line.steps,
     )
+
+
+class ProgramIn(Body, title="ProgramIn"):
+    code: Annotated[str, Field(min_length=1, max_length=LONGEST_CODE)]
+    """Python; its only powers are the tools that you may use."""
+    inputs: dict[str, JsonValue] = Field(default_factory=dict)
+    """Variables that it finds."""
+    mode: ProgramMode = ProgramMode.AUTO
+    label: LabelText | None = None
+
+
+programs_router = APIRouter(prefix="/programs", tags=["workflows"])
+
+
+@programs_router.post(
+    "",
+    name="run_program",
+    status_code=202,
+    response_model=WorkflowOut,
+    responses={**documented(409, 429), 200: ENDED},
+)
+async def run_program(
+    request: Request, gateway: Gateway, asked: Asked, body: ProgramIn, patience: Patience
+) -> Response:
+    """Run a program. Every call in it passes the guard as a call of yours would."""
+    wish = ProgramWish(
+        code=body.code,
+        inputs=body.inputs,
+        mode=body.mode,
+        key=asked.key,
+        label=None if body.label is None else Label.parse(body.label),
+    )
+    started = await gateway.programs.start_program(asked.caller, wish)
+    report = await gateway.programs.wait_for_program(
+        asked.caller, started.run.id, patience=patience or timedelta(0)
+    )
+    headers = where(request, started) | applied(patience)
+    return told(report.as_json(), 200 if report.over else 202, headers)
+
+
+class CheckIn(Body, title="CheckIn"):
+    plan: dict[str, JsonValue]
+
+
+class FaultOut(BaseModel, title="FaultOut"):
+    place: str
+    """JSON pointer into the plan."""
+    what: str
+    fix: str | None
+
+
+class NeedsOut(BaseModel, title="NeedsOut"):
+    rule: str
+    reason: str
+
+
+class CheckedStep(BaseModel, title="CheckedStep"):
+    id: str
+    tool: str
+    effect: Effect
+    needs: list[str]
+    approval: NeedsOut | None
+    """Why somebody would be asked first, as things are now."""
+
+
+class CheckOut(BaseModel, title="CheckOut"):
+    ok: bool
+    flaws: list[FaultOut]
+    name: str | None
+    effect: Effect | None
+    """The worst of its steps."""
+    order: list[str]
+    critical_path: list[str]
+    steps: list[CheckedStep]
+
+
+checks_router = APIRouter(prefix="/workflows", tags=["workflows"])
+
+
+@checks_router.post("/check", name="check_plan", responses=documented())
+async def check_plan(gateway: Gateway, caller: Caller, body: CheckIn) -> CheckOut:
+    """What is wrong with a plan, or what it would do. Nothing is run."""
+    try:
+        return _checked(await gateway.check_plan(caller, body.plan))
+    except BadPlan as error:
+        return _faulty(error)
+
+
+def _checked(found: Checked) -> CheckOut:
+    return CheckOut(
+        ok=True,
+        flaws=[],
+        name=found.plan.name,
+        effect=found.effect,
+        order=[*found.order],
+        critical_path=[*found.critical_path],
+        steps=[_step(step) for step in found.steps],
+    )
+
+
+def _step(step: checking.CheckedStep) -> CheckedStep:
+    asked = step.approval
+    return CheckedStep(
+        id=step.id,
+        tool=step.tool,
+        effect=step.effect,
+        needs=[*step.needs],
+        approval=None if asked is None else NeedsOut(rule=asked.rule, reason=asked.reason),
+    )
+
+
+def _faulty(error: BadPlan) -> CheckOut:
+    flaws = [FaultOut(place=each.place, what=each.what, fix=each.fix) for each in error.faults]
+    return CheckOut(
+        ok=False, flaws=flaws, name=None, effect=None, order=[], critical_path=[], steps=[]
+    )
+
+
+NamePath = Annotated[str, Path(min_length=1, max_length=48, pattern="^[A-Za-z][A-Za-z0-9_-]*$")]
+
+
+class SavedIn(Body, title="SavedIn"):
+    plan: dict[str, JsonValue]
+    description: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
+    """What models find it by; the plan's own, if left away."""
+
+
+class SavedLine(BaseModel, title="SavedLine"):
+    name: str
+    tool: str
+    """What it is called as."""
+    description: str
+    effect: Effect
+    """The worst of its steps when it was saved."""
+    standing: Standing
+    steps: int
+    saved_by: str
+    """Their name when they did."""
+    saved_at: datetime
+    changed_at: datetime
+
+
+class SavedOut(SavedLine, title="SavedOut"):
+    plan: dict[str, JsonValue] | None
+    """None if your key may not use all that it calls."""
+    input_schema: dict[str, JsonValue]
+
+
+saved_router = APIRouter(prefix="/saved-workflows", tags=["workflows"])
+
+
+@saved_router.get("", name="list_saved", responses=documented())
+async def list_saved(gateway: Gateway, caller: Caller) -> Page[SavedLine]:
+    """By name: those that you could find as tools."""
+    found = await gateway.saved.list_saved(caller)
+    return Page(data=[SavedLine(**_saved_line(look)) for look in found], next=None)
+
+
+@saved_router.get("/{name}", name="show_saved", responses=documented(404))
+async def show_saved(gateway: Gateway, caller: Caller, name: NamePath) -> SavedOut:
+    """One with its plan."""
+    return _out(await gateway.saved.show_saved(caller, name))
+
+
+@saved_router.put(
+    "/{name}", name="save_workflow", response_model=SavedOut, responses=documented(404)
+)
+async def save_workflow(gateway: Gateway, asked: Asked, name: NamePath, body: SavedIn) -> Response:
+    """Save a plan under a name, in the place of what was saved under it before. It is a tool at
+    once: whoever saves it has approved it."""
+
+    async def action() -> Answer:
+        saved = await gateway.saved.save_workflow(
+            asked.caller, name, body.plan, description=body.description
+        )
+        look = SavedLook(
+            saved=saved.workflow,
+            ref=saved.tool.ref,
+            standing=Standing.LIVE,
+            definition=saved.tool.definition,
+            plan=saved.workflow.plan,
+        )
+        return Answer(_out(look).model_dump(mode="json"))
+
+    return await asked.once("workflows.save", body, action, status=200)
+
+
+@saved_router.delete("/{name}", name="remove_saved", status_code=204, responses=documented(404))
+async def remove_saved(gateway: Gateway, caller: Caller, name: NamePath) -> Response:
+    """What runs of it goes on."""
+    await gateway.saved.remove_saved(caller, name)
+    return Response(status_code=204)
+
+
+def _out(look: SavedLook) -> SavedOut:
+    return SavedOut(
+        **_saved_line(look),
+        plan=None if look.plan is None else wire_object(look.plan),
+        input_schema=wire_object(look.definition.input_schema),
+    )
+
+
+def _saved_line(look: SavedLook) -> dict[str, Any]:
+    saved = look.saved
+    steps = saved.plan.get("steps")
+    return {
+        "name": saved.name,
+        "tool": str(look.ref),
+        "description": saved.description,
+        "effect": saved.effect,
+        "standing": look.standing,
+        "steps": len(steps) if isinstance(steps, Sequence) else 0,
+        "saved_by": saved.saved_by_name,
+        "saved_at": saved.saved_at,
+        "changed_at": saved.changed_at,
+    }

@@ -1,31 +1,42 @@
-"""Sessions of the handshake era (up to 2025-11-25): each belongs to the key that opened it, and
-none is kept that nobody comes back to.
-
-The SDK's own keeper refuses newcomers when it is full. Clients that were killed never say
-goodbye, so here the one that was left longest makes room.
-"""
+"""Sessions of the handshake era, keys looked at a moment ago, and how errors are told."""
 
 import asyncio
+import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
+from time import monotonic
 from typing import Any, Final
 
 import anyio
 from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.models import InitializationOptions
 from mcp.server.runner import serve_connection
 from mcp.server.streamable_http import StreamableHTTPServerTransport
+from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from mcp_types import INVALID_REQUEST
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from portico.interfaces.mcp.errors import TooManySessions
-from portico.interfaces.mcp.knock import Knock
+from portico.guard.authentication import Entry
+from portico.interfaces.mcp.request_context import Knock, TooManySessions, knock_of
+from portico.interfaces.mcp.tool_values import BROKE, error_data
+from portico.kernel.errors import PorticoError
+
+# Sessions of the handshake era (up to 2025-11-25): each belongs to the key that opened it, and none
+# is kept that nobody comes back to.
+#
+# The SDK's own keeper refuses newcomers when it is full. Clients that were killed never say
+# goodbye, so here the one that was left longest makes room.
 
 _IDLE: Final = 30 * 60.0
 """Seconds without a request or an open stream."""
@@ -177,3 +188,93 @@ def _lost() -> JSONResponse:
     """The same for one that never was, one that is over, and somebody else's."""
     error = {"code": INVALID_REQUEST, "message": "Session not found"}
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 404)
+
+
+Context = ServerRequestContext[Any, Any]
+Handler = Callable[..., Awaitable[Any]]
+_log: Final = logging.getLogger("portico.mcp")
+
+
+def handle(server: Server[Any], handlers: Mapping[str, tuple[type[BaseModel], Handler]]) -> None:
+    for method, (params, handler) in handlers.items():
+        server.add_request_handler(method, params, _told(method, handler))
+
+
+def knock_in(context: Context) -> Knock:
+    if context.request is None:
+        raise RuntimeError("a request that did not come over HTTP")
+    return knock_of(context.request.scope)
+
+
+def session_in(context: Context) -> Session:
+    if context.request is None:
+        raise RuntimeError("a request that did not come over HTTP")
+    return session_of(context.request.scope)
+
+
+def _told(method: str, handler: Handler) -> Handler:
+    async def telling(context: Context, params: BaseModel) -> Any:  # noqa: ANN401 # as the SDK has it
+        modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        try:
+            result = await handler(context, params)
+        except PorticoError as error:
+            told = error_data(error, uri=getattr(params, "uri", None), modern=modern)
+            raise MCPError.from_error_data(told) from error
+        except MCPError:
+            raise
+        except Exception as error:  # the SDK would tell its text
+            _log.exception("%s failed", method)
+            raise MCPError.from_error_data(BROKE) from error
+        return {"resultType": "complete", **result} if modern and type(result) is dict else result
+
+    return telling
+
+
+_KNOWN: Final = 1.0
+"""Seconds: for so long, and no longer, a key still opens after it was revoked, whichever process
+revoked it. A message over the bus could be late or lost; a clock cannot."""
+_LOOK_AGAIN: Final = 0.5
+"""From here on whoever comes first looks again, so that the others do not all wait for it."""
+_MOST_KEYS: Final = 10_000
+
+
+@dataclass(slots=True)
+class _Known:
+    entry: Entry
+    at: float
+    looking: bool = False
+
+
+@dataclass(slots=True)
+class RememberedKeys:
+    authenticate: Callable[[str], Awaitable[Entry]]
+    now: Callable[[], float] = monotonic
+    _known: OrderedDict[bytes, _Known] = field(default_factory=OrderedDict)
+    """By the hash of the key: no key lies about in memory."""
+
+    async def __call__(self, shown: str) -> Entry:
+        """Raises `NotAuthenticated`; whoever was refused is looked at anew each time."""
+        name = sha256(shown.encode(errors="replace")).digest()
+        known = self._known.get(name)
+        if known is None or not self._good(known):
+            return await self._look(name, shown)
+        if self.now() - known.at >= _LOOK_AGAIN and not known.looking:
+            known.looking = True
+            return await self._look(name, shown)
+        return known.entry
+
+    def _good(self, known: _Known) -> bool:
+        return self.now() - known.at < _KNOWN
+
+    async def _look(self, name: bytes, shown: str) -> Entry:
+        at = self.now()
+        try:
+            entry = await self.authenticate(shown)
+        except BaseException:
+            self._known.pop(name, None)
+            raise
+        self._known[name] = _Known(entry, at)
+        self._known.move_to_end(name)
+        if len(self._known) > _MOST_KEYS:
+            self._known.popitem(last=False)
+        return entry

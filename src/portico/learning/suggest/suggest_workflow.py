@@ -13,8 +13,7 @@ from portico.guard.core.principals import Scope
 from portico.guard.core.vault import VaultClosed
 from portico.guard.ports import Contexts
 from portico.guard.principals import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal

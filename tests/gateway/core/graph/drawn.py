@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from portico.adapters.graph.rust_math import RustGraphMath
+from portico.adapters.graph import RustGraphMath
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.learning.core.graph.edge import EdgeKind, Sightings
 from portico.learning.core.graph.known_graph import KnownGraph, Seen

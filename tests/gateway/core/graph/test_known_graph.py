@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from portico.adapters.graph.rust_math import RustGraphMath
+from portico.adapters.graph import RustGraphMath
 from portico.learning.core.graph import known_graph
 from portico.learning.core.graph.analysis import Analysis, analysed
 from portico.learning.core.graph.confidence import at_least, fresh, share

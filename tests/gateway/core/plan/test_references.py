@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.adapters.json_schema import JsonSchemaCheck
 from portico.kernel.errors import Flaw
 from portico.kernel.json import JsonObject
 from portico.workflows.core.plan import (

@@ -1,34 +1,227 @@
-"""What is put outside of a box before it is tried: files, sockets, a process, a key.
-
-All of it is as open as it can be, and belongs to the account that the box runs things as: if it is
-not reached it is the box that held, and not what a file says of who may read it.
-"""
+"""What is put outside of a sandbox before it is tried: files, sockets, a process, a key."""
 
 import asyncio
+import ctypes
 import os
 import secrets
 import shutil
 import signal
+import socket
+import subprocess
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from portico.adapters.sandbox.cell import to_its_end
-from portico.adapters.sandbox.probes.canary_processes import (
-    asleep,
-    in_our_environment,
-    queue,
-    segment,
-    started,
-    with_word,
-)
-from portico.adapters.sandbox.probes.canary_sockets import listening, name_server, own_address
 from portico.adapters.sandbox.probes.trying import CANARY, Marks
+from portico.adapters.sandbox.sandbox_process import to_its_end
 from portico.sandbox.core.profile import Limits
 
-_HELLO: Final = f"{CANARY}: nobody in a box should read this.\n".encode()
+_ASLEEP: Final = """
+import select
+print(flush=True)
+until_nobody_reads = select.poll()
+until_nobody_reads.register(1, 0)
+until_nobody_reads.poll()
+"""
+"""Until it is killed; or until whoever started it is, and cannot do that any more."""
+_CREATE: Final = 0o1000
+_REMOVE: Final = 0
+
+
+@contextmanager
+def asleep(
+    folder: Path, variable: str, python: str, account: tuple[int, int] | None
+) -> Iterator[int]:
+    """In `folder`, with its `secret` open and the key in its environment."""
+    user, group = account or (None, None)
+    with (
+        (folder / "secret").open("rb") as secret,
+        subprocess.Popen(  # noqa: S603 # ours
+            [python, "-I", "-S", "-c", _ASLEEP, CANARY],
+            cwd=folder,
+            env={variable: CANARY},
+            stdin=secret,
+            stdout=subprocess.PIPE,
+            pass_fds=[secret.fileno()],
+            user=user,
+            group=group,
+            extra_groups=None if account is None else [],
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None  # noqa: S101 # for the types
+            process.stdout.readline()
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def started(process: int) -> str:
+    """When, in the kernel's words."""
+    text = Path(f"/proc/{process}/stat").read_bytes()
+    return text.rsplit(b")", 1)[1].split()[19].decode()
+
+
+def with_word(word: str) -> list[int]:
+    """Processes that were started with it among their arguments."""
+    return [
+        int(folder.name)
+        for folder in Path("/proc").iterdir()
+        if folder.name.isdigit() and word.encode() in _arguments(folder)
+    ]
+
+
+def _arguments(folder: Path) -> bytes:
+    try:
+        return (folder / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+@contextmanager
+def in_our_environment(variable: str) -> Iterator[None]:
+    os.environ[variable] = CANARY
+    try:
+        yield
+    finally:
+        del os.environ[variable]
+
+
+@contextmanager
+def segment(key: int) -> Iterator[None]:
+    """Shared memory that anybody on the machine may read, where there is such a thing."""
+    library = ctypes.CDLL(None, use_errno=True)
+    library.shmat.restype = ctypes.c_void_p
+    number = library.shmget(key, 4096, _CREATE | 0o666)
+    address = library.shmat(number, None, 0) if number >= 0 else None
+    if address not in (None, ctypes.c_void_p(-1).value):
+        ctypes.memmove(address, CANARY.encode(), len(CANARY))
+        library.shmdt(ctypes.c_void_p(address))
+    try:
+        yield
+    finally:
+        library.shmctl(number, _REMOVE, None)
+
+
+@contextmanager
+def queue(name: str) -> Iterator[None]:
+    """A queue of messages that anybody on the machine may read, where there is such a thing."""
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mq_open"):  # a C library of before 2021 has it elsewhere
+        yield
+        return
+    # flags, messages, their size, how many there are, and what is reserved: the smallest there
+    # can be, since an account has room for ten of the usual size, and one that was killed stays.
+    smallest = (ctypes.c_long * 8)(0, 1, 1)
+    opened = library.mq_open(f"/{name}".encode(), os.O_CREAT | os.O_RDWR, 0o666, smallest)
+    if opened >= 0:
+        os.fchmod(opened, 0o666)
+        os.close(opened)
+    try:
+        yield
+    finally:
+        library.mq_unlink(f"/{name}".encode())
+
+
+# Sockets of every kind that say who they are to whoever connects, and should not be asked.
+
+_HELLO: Final = f"{CANARY}\n".encode()
+_NOBODY: Final = 1
+"""A port where nothing listens, for machines without IPv6."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    tcp: int
+    tcp6: int
+    udp: int
+
+
+async def listening(open_ones: AsyncExitStack, *, abstract: str, paths: list[Path]) -> Ports:
+    for path in paths:
+        await _serve(open_ones, _bound_by_path(path))
+    await _serve(open_ones, _bound(socket.AF_UNIX, f"\0{abstract}"))
+    udp, _ = await asyncio.get_running_loop().create_datagram_endpoint(_Greeting, ("127.0.0.1", 0))
+    open_ones.callback(udp.close)
+    tcp = await _serve(open_ones, _bound(socket.AF_INET, ("0.0.0.0", 0)))  # noqa: S104 # a bait
+    tcp6 = _NOBODY
+    with suppress(OSError):
+        tcp6 = await _serve(open_ones, _bound(socket.AF_INET6, ("::1", 0)))
+    return Ports(tcp, tcp6, udp.get_extra_info("sockname")[1])
+
+
+def own_address() -> str:
+    """That other machines know this one by; loopback if there is none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as looking:
+        try:
+            looking.connect(("198.51.100.1", 443))
+        except OSError:
+            return "127.0.0.1"
+        address: str = looking.getsockname()[0]
+        return address
+
+
+def name_server() -> str:
+    with suppress(OSError):
+        text = Path("/etc/resolv.conf").read_text(encoding="utf-8")
+        for line in text.splitlines():
+            words = line.split()
+            if words[:1] == ["nameserver"] and "." in words[-1]:
+                return words[-1]
+    return "198.51.100.1"
+
+
+class _Greeting(asyncio.DatagramProtocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.DatagramTransport", transport)
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:  # noqa: ARG002 # as asyncio names it
+        self._transport.sendto(_HELLO, addr)
+
+
+async def _serve(open_ones: AsyncExitStack, bound: socket.socket) -> int:
+    name = bound.getsockname()
+    await open_ones.enter_async_context(await asyncio.start_server(_greet, sock=bound))
+    return name[1] if isinstance(name, tuple) else _NOBODY
+
+
+async def _greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        writer.write(_HELLO)
+        await writer.drain()
+    writer.close()
+
+
+def _bound(family: int, address: str | tuple[str, int]) -> socket.socket:
+    made = socket.socket(family)
+    try:
+        made.bind(address)
+        made.listen(16)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+def _bound_by_path(path: Path) -> socket.socket:
+    """By way of its folder's descriptor: the path itself may be longer than an address may be."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        bound = _bound(socket.AF_UNIX, f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
+    path.chmod(0o777)
+    return bound
+
+
+# What is put outside of a box before it is tried: files, sockets, a process, a key.
+#
+# All of it is as open as it can be, and belongs to the account that the box runs things as: if it
+# is not reached it is the box that held, and not what a file says of who may read it.
+
+_CANARIES_HELLO: Final = f"{CANARY}: nobody in a box should read this.\n".encode()
 _CHANGEABLE: Final = ("secret", "movable", "removable", "writable")
 _DONE_BY: Final = {
     "left-by-path": "write_by_path",
@@ -139,7 +332,7 @@ def _put_files(place: Path) -> None:
         data / "postgres" / "password",
         data / "servers" / "another" / "token",
     ):
-        path.write_bytes(_HELLO)
+        path.write_bytes(_CANARIES_HELLO)
     (outside / "program").write_text(f"#!/bin/sh\necho {CANARY}\n", encoding="utf-8")
     for each in (place, *place.rglob("*")):
         each.chmod(0o777)
@@ -162,7 +355,7 @@ def _give(place: Path, account: tuple[int, int]) -> None:
 def _file(folder: Path, name: str) -> Iterator[str]:
     path = folder / name.lower()
     with suppress(OSError):
-        path.write_bytes(_HELLO)
+        path.write_bytes(_CANARIES_HELLO)
         path.chmod(0o666)
     try:
         yield str(path)
@@ -172,7 +365,7 @@ def _file(folder: Path, name: str) -> Iterator[str]:
 
 def _as_it_was(path: Path) -> bool:
     try:
-        return path.read_bytes() == _HELLO and not path.stat().st_mtime < 2
+        return path.read_bytes() == _CANARIES_HELLO and not path.stat().st_mtime < 2
     except OSError:
         return False
 

@@ -15,14 +15,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from portico.adapters.sandbox.probes import (  # noqa: F401 # each adds its attempts
-    out_of_files,
-    out_of_kernel,
-    out_of_limits,
-    out_of_network,
-    out_of_processes,
-    to_be_ended,
-)
 from portico.adapters.sandbox.probes.trying import ATTEMPTS, Held, Marks
 
 _PATIENCE: Final = 20.0

@@ -1,1 +1,0 @@
-"""Files of one folder, reached from its descriptor and never by a path that was checked before."""

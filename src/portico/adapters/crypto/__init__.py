@@ -1,1 +1,0 @@
-"""What is given out and must come back as it was."""

@@ -1,1 +1,0 @@
-"""What debates leave behind as files on this machine."""

@@ -1,1 +1,0 @@
-"""Schemas of strangers, and arguments held against them, by jsonschema-rs."""

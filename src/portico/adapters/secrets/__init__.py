@@ -1,1 +1,0 @@
-"""Where secrets are kept: the system's keyring, or a file that age has encrypted."""

@@ -1,1 +1,0 @@
-"""Tokens, as the vendors of models count them."""
