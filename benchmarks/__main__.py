@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from portico.app.house import PorticoHouse
+from portico.app.cli_services import PorticoHouse
 from portico.interfaces.cli.app import run
 
 

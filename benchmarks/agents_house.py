@@ -20,13 +20,11 @@ from portico.agents.core.events import RunEnded
 from portico.agents.core.model_requests import ModelAsk, Piece, UserSaid
 from portico.agents.runs import AgentRunWish
 from portico.app.agents import LateModels, agent_doors
-from portico.app.audit import open_audit
-from portico.app.background import kept_up
-from portico.app.carry_out import carry_out_runs, every_kind
+from portico.app.app_context import Ground
 from portico.app.gateway import Opened, open_gateway
-from portico.app.ground import Ground
-from portico.app.outside import Outside
-from portico.app.secrets import SecretDoors
+from portico.app.guard import SecretDoors, open_audit
+from portico.app.run_workers import carry_out_runs, every_kind, kept_up
+from portico.app.shared_dependencies import Outside
 from portico.app.use_cases import use_cases
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.interfaces.http.use_cases import AgentRunUseCases

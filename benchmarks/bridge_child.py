@@ -29,7 +29,7 @@ from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.guard.principals import PostgresPeople
 from portico.adapters.postgres.transaction import BusAfterCommit, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.ground import Ground
+from portico.app.app_context import Ground
 from portico.bridge.conversations import OpenConversation
 from portico.bridge.messages import SendMessage
 from portico.bridge.read_state import ShowInbox

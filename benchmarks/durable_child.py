@@ -25,9 +25,9 @@ from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
 from portico.adapters.postgres.guard.audit import PostgresAudit
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.app.app_context import Ground
 from portico.app.engine_room import EngineWishes, event_log, working
-from portico.app.ground import Ground
-from portico.app.outside import Outside
+from portico.app.shared_dependencies import Outside
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Queue, RunStatus
 from portico.engine.execution import RunLeg

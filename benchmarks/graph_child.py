@@ -18,7 +18,7 @@ from portico.adapters.graph import RustGraphMath
 from portico.adapters.postgres.learning.counts import PostgresEdgeBook, PostgresSeenFlows
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
-from portico.app.ground import Ground
+from portico.app.app_context import Ground
 from portico.app.use_cases import use_cases
 from portico.gateway.catalog import Catalogues
 from portico.kernel.ids import ContextId

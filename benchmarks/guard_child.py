@@ -15,8 +15,8 @@ from benchmarks.guard import ECHO
 from benchmarks.guard_chain import ways_to_chain, written_and_verified
 from benchmarks.guard_house import GuardHouse, guard_house
 from portico.adapters.system.clock import SystemClock
-from portico.app.ground import Ground
-from portico.app.policy import open_policy
+from portico.app.app_context import Ground
+from portico.app.guard import open_policy
 from portico.gateway.calls import CallTool
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.access_request import Act, Action, Aim, Allowed

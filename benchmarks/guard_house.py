@@ -12,10 +12,10 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.audit import Auditing, open_audit
+from portico.app.app_context import Ground
 from portico.app.gateway import Opened, open_gateway
-from portico.app.ground import Ground
-from portico.app.outside import Outside
+from portico.app.guard import Auditing, open_audit
+from portico.app.shared_dependencies import Outside
 from portico.app.use_cases import use_cases
 from portico.kernel.principal import Principal
 

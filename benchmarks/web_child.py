@@ -20,7 +20,7 @@ from benchmarks.web_seeds import Seed
 from benchmarks.web_sizes import Sizes
 from benchmarks.web_stock import load_audit, load_calls, load_edges, load_talk, long_talk
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.app.ground import Ground
+from portico.app.app_context import Ground
 from portico.app.use_cases import use_cases
 from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.projects import ProjectId

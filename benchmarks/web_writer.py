@@ -16,7 +16,7 @@ from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.ground import Ground
+from portico.app.app_context import Ground
 from portico.app.use_cases import use_cases
 from portico.engine.core.event_log import NewEntry
 from portico.engine.runs import ALL_RUNS

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from benchmarks.workflow_bare import bare_client, bare_dbos
 from benchmarks.workflow_shapes import Shape
-from portico.app.ground import Ground
+from portico.app.app_context import Ground
 
 SEED: Final = 7
 SERVERS: Final[Mapping[str, tuple[str, ...]]] = {

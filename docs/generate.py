@@ -35,10 +35,9 @@ import portico
 from portico.adapters.builtin.server import OFFERED, VERSION
 from portico.adapters.builtin.tool import Offered
 from portico.adapters.tokens import O200k
-from portico.app.assemble import Doors, assemble
+from portico.app.use_cases import Doors, assemble
 from portico.interfaces.cli.app import build
-from portico.interfaces.cli.errors import Broken
-from portico.interfaces.cli.exits import exit_for
+from portico.interfaces.cli.errors import Broken, exit_for
 from portico.interfaces.cli.server import Refused
 from portico.interfaces.http import problems
 from portico.interfaces.http.app import routes

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from portico.app.assemble_gateway import assemble_gateway
+from portico.app.gateway_wiring import assemble_gateway
 from portico.gateway.core.calls import Answer
 from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.guard.core.errors import ApprovalPending
@@ -17,13 +17,11 @@ from portico.guard.core.principals import Role
 from portico.interfaces.http.use_cases import GatewayUseCases
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
-from portico.testing.events import MemoryBus
-from portico.testing.gateway import a_tool, an_approved_server
-from portico.testing.gateway_doors import memory_gateway
+from portico.testing.engine import MemoryBus
+from portico.testing.gateway import ScriptedUpstreams, a_tool, an_approved_server, seen, text
+from portico.testing.gateway_fakes import memory_gateway
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.upstreams import ScriptedUpstreams, seen, text
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock
 
 ANA = a_person("ana", roles=[Role.MEMBER])
 

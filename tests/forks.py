@@ -24,7 +24,7 @@ FORKS.set_forkserver_preload(
         "portico.app.agents",
         "portico.app.bridge",
         "portico.app.debates",
-        "portico.app.house",
+        "portico.app.cli_services",
         "portico.app.serve",
         "portico.app.use_cases",
         "tests.forks",

@@ -124,7 +124,7 @@ def test_only_the_gate_makes_http_clients() -> None:
     """But for our own way to our own server, and what measures and tests."""
     ours = (
         "interfaces/cli/server.py",
-        "interfaces/cli/stdio_link.py",
+        "interfaces/cli/stdio_proxy.py",
         "adapters/system/bind_address.py",
     )
     free = (*ours, "adapters/egress/", "bench/", "testing/")

@@ -19,14 +19,14 @@ import asyncio
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.errors import ApprovalPending
 from portico.kernel.effect import Effect
-from portico.app.assemble_gateway import assemble_gateway
-from portico.testing.events import MemoryBus
+from portico.app.gateway_wiring import assemble_gateway
+from portico.testing.engine import MemoryBus
 from portico.testing.gateway import a_tool, an_approved_server
-from portico.testing.gateway_doors import memory_gateway
+from portico.testing.gateway_fakes import memory_gateway
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.upstreams import ScriptedUpstreams, seen, text
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import SeededEntropy, TickingClock
+from portico.testing.gateway import ScriptedUpstreams, seen, text
+from portico.testing.memory_store import MemoryWorld
 
 ANA = a_person("ana")
 READ = a_tool("files.read", "Reads a file.", effect=Effect.LOCAL_READ)

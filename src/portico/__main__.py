@@ -11,7 +11,7 @@ def main() -> None:
     try:
         sys.exit(_run())
     except KeyboardInterrupt:  # while something was still being loaded
-        from portico.interfaces.cli.exits import Exit
+        from portico.interfaces.cli.errors import Exit
 
         sys.exit(Exit.INTERRUPTED)
 
@@ -24,14 +24,14 @@ def _run() -> int:
 
         return _shown(overview(extra))
 
-    from portico.app.house import PorticoHouse
+    from portico.app.cli_services import PorticoHouse
     from portico.interfaces.cli.app import run
 
     return run(PorticoHouse(), sys.argv[1:], extra=extra)
 
 
 def _shown(text: str) -> int:
-    from portico.interfaces.cli.exits import Exit, nobody_reads
+    from portico.interfaces.cli.errors import Exit, nobody_reads
 
     try:
         print(text, flush=True)

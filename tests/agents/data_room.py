@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from portico.adapters.cross_domain.run_contexts import AgentIdentities
 from portico.agents.core.traces import AgentRunStatus, RunTrace
-from portico.app.assemble_agents import AgentDoors, assemble_agents
+from portico.app.agents import AgentDoors, assemble_agents
 from portico.engine.core.errors import RunNotFound
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import ApiKey
@@ -15,17 +15,20 @@ from portico.interfaces.http.use_cases import AgentUseCases
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraces
+from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraceReports, MemoryTraces
 from portico.testing.agents import MemoryBook
-from portico.testing.audit import MemoryAudit
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.events import MemoryBus
-from portico.testing.gateway_doors import memory_gateway
-from portico.testing.guard import MemoryPrincipals, MemorySpaces, a_space, an_identity
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.trace_reports import MemoryTraceReports
-from portico.testing.upstreams import ScriptedUpstreams
-from portico.testing.world import MemoryWorld, together
+from portico.testing.engine import MemoryBus
+from portico.testing.gateway import ScriptedUpstreams
+from portico.testing.gateway_fakes import memory_gateway
+from portico.testing.guard import (
+    MemoryAudit,
+    MemoryPrincipals,
+    MemorySpaces,
+    MemoryTaskContexts,
+    a_space,
+    an_identity,
+)
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
 from tests.contracts.doors import PEPPER, a_key
 
 TEAM = Label(Level.TEAM)

@@ -35,9 +35,8 @@ from portico.testing.agents import (
     ScriptedToolbox,
     Words,
 )
-from portico.testing.audit import MemoryAudit
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.world import together
+from portico.testing.guard import MemoryAudit
+from portico.testing.memory_store import BEGINNING, SeededEntropy, together
 from tests.engine.room import ANA, OLGA
 from tests.engine.room import Room as Engine
 

@@ -22,7 +22,7 @@ from portico.testing.agents import (
     says,
     wants,
 )
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import MemoryWorld
 from tests.agents.room import Room
 from tests.engine.journals import Fuse, FusedJournal
 

@@ -32,7 +32,7 @@ from portico.kernel.principal import Principal
 from portico.testing.agent_data import a_turn, an_agent_run
 from portico.testing.agents import a_call, says, wants
 from portico.testing.guard import MemoryKeys
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.agents.town import ANA, BEN, Town
 
 SECRET = Label(Level.CONFIDENTIAL)

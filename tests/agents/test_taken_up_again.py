@@ -25,7 +25,7 @@ from portico.testing.agents import (
     says,
     wants,
 )
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.agents.room import PLENTY, Room
 from tests.engine.room import ANA
 

@@ -33,7 +33,7 @@ from portico.agents.runs import (
     StopRun,
 )
 from portico.agents.tool_calls import MakeCalls
-from portico.app.starting import starting
+from portico.app.run_workers import starting
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
 from portico.guard.approvals import Reply
@@ -47,11 +47,14 @@ from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import MemoryAgents, MemoryTraces, an_agent, an_agent_spec
 from portico.testing.agents import MemoryBook, ScriptedModels, Words
-from portico.testing.audit import MemoryAudit
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.guard import MemoryKeyRing, MemoryPrincipals, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.world import together
+from portico.testing.guard import (
+    MemoryAudit,
+    MemoryKeyRing,
+    MemoryPrincipals,
+    MemoryTaskContexts,
+    an_identity,
+)
+from portico.testing.memory_store import BEGINNING, SeededEntropy, together
 from tests.gateway.workflows.plan_room import PlanRoom
 
 ANA = as_principal(an_identity("ana", roles=[Role.OPERATOR]))

@@ -2,11 +2,10 @@
 
 import pytest
 
-from portico.app.approvals import webhook_to
+from portico.app.guard import webhook_to
 from portico.settings.guard import ApprovalsSettings
 from portico.testing.approvals import MemoryApprovals
-from portico.testing.kernel import TickingClock
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import MemoryWorld, TickingClock
 
 
 def test_it_signs_with_what_its_reference_leads_to(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from portico.app.background import ended
+from portico.app.run_workers import ended
 from tests.children import gone
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from portico.adapters.sandbox.availability import Lack
 from portico.app import box as main_box
+from portico.app.app_context import Ground
 from portico.app.box import Boxes, own_places
-from portico.app.ground import Ground
 from portico.sandbox.core.errors import BoxUnavailable
 from portico.sandbox.core.probes import Backend, Probe, Trial
 from portico.sandbox.requests import Box

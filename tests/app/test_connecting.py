@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.app.connecting import connections, own_program
-from portico.app.ground import Ground
+from portico.app.app_context import Ground
+from portico.app.client_configs import connections, own_program
 
 
 def executable(file: Path) -> Path:

@@ -3,7 +3,7 @@
 import pytest
 
 from portico.adapters.models.provider import Provider, ProviderKind, usual_clearance
-from portico.app.model_checks import in_disguise, too_small
+from portico.app.doctor import in_disguise, too_small
 from portico.engine.core.store import State
 from portico.testing.agent_data import an_agent, an_agent_spec
 from portico.testing.guard import a_person

@@ -9,10 +9,9 @@ import pytest
 
 from portico.adapters.crypto import RingVault
 from portico.adapters.postgres.addresses import Addresses
-from portico.app.ground import Ground
-from portico.app.rotate_vault import rotate_vault
-from portico.app.secret_checks import CheckSecrets, CheckVault
-from portico.app.secrets import SecretDoors
+from portico.app.app_context import Ground
+from portico.app.doctor import CheckSecrets, CheckVault
+from portico.app.guard import SecretDoors, rotate_vault
 from portico.engine.core.store import State
 from portico.guard.core.oauth_logins import client_context
 from portico.guard.core.vault import BadVaultKeys, VaultClosed

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from portico.interfaces.cli.app import run
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.house import ScriptedHouse
 
 EXTRA: Mapping[str, tuple[str, str]] = {"bench": ("portico.bench.command:app", "Measure.")}

@@ -11,7 +11,7 @@ from portico.bench.call import _WARM, _environment, call
 from portico.bench.context import context
 from portico.bench.report import Report
 from portico.bench.search import search
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
 from portico.settings.load import load
 from tests.interfaces.cli.house import ScriptedHouse

@@ -10,7 +10,7 @@ from portico.adapters.embeddings.encoders import EncoderFolder
 from portico.adapters.embeddings.pull import Order, PullEncoder
 from portico.bench.search import search
 from portico.bench.tool_sets import FILES, FIVE, LIVE, MULTI, SEAL, missing_files, read_sets
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
 from tests.adapters.embeddings.tiny import publish
 from tests.bench.small_sets import THINGS, write_sets

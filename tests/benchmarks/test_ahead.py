@@ -27,7 +27,7 @@ from benchmarks.ahead_traces import read_traces
 from benchmarks.ahead_truth import TRULY_READS, let_in
 from benchmarks.ahead_work import Template
 from benchmarks.ahead_world import make_world
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
 from portico.learning.core.prefetch.trust import ENOUGH
 from tests.benchmarks.small_sessions import (

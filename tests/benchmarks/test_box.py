@@ -9,7 +9,7 @@ import pytest
 from benchmarks.box import box
 from benchmarks.box_probes import compared
 from benchmarks.boxes import by_round
-from portico.interfaces.cli.house import SettingEntry
+from portico.interfaces.cli.services import SettingEntry
 from portico.interfaces.cli.terminal import Terminal
 from portico.sandbox.core.probes import Backend, Probe, Situation
 from tests.interfaces.cli.house import ScriptedHouse

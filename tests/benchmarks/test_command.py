@@ -8,7 +8,7 @@ import pytest
 from benchmarks.command import app
 from portico.bench.command import app as shipped
 from portico.interfaces.cli.app import run
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.house import ScriptedHouse
 
 EXTRA: Mapping[str, tuple[str, str]] = {"bench": ("benchmarks.command:app", "Measure.")}

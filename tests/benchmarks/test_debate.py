@@ -15,7 +15,7 @@ from benchmarks.debate_replay import Held, replay
 from benchmarks.debate_rows import FILE, Row, merged, read_rows
 from benchmarks.debate_teams import TEAMS, simulated
 from portico.debate.core.questions import Preset
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
 from tests.interfaces.cli.house import ScriptedHouse
 

@@ -14,7 +14,7 @@ from benchmarks.edge_sets import EXECUTABLE, FOUR, SEAL, GoldPlan, read_plans
 from benchmarks.edges import edges
 from benchmarks.search_models import Encoders
 from portico.adapters.embeddings.encoders import EncoderFolder
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
 from portico.learning.core.dataflow.flows import Flow
 from portico.learning.core.dataflow.signs import Sign

@@ -13,7 +13,7 @@ from benchmarks.edges import edges
 from benchmarks.real_programs import PACKAGES, Programs, find_programs
 from benchmarks.search import search
 from benchmarks.suggest import suggest
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
 from tests.interfaces.cli.house import ScriptedHouse
 

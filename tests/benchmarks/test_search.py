@@ -10,7 +10,7 @@ import pytest
 from benchmarks.kept_vectors import KeptVectors
 from benchmarks.search import search
 from portico.gateway.core.search_text import EmbeddingModel
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
 from tests.adapters.embeddings.tiny import publish
 from tests.bench.small_sets import write_sets

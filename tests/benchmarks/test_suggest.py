@@ -15,7 +15,7 @@ from benchmarks.suggest_search import Ready
 from benchmarks.suggest_sets import LINK, NESTFUL, TMDB, ULTRA, read_wanted
 from portico.gateway.core.search_scoring import SHIPPED
 from portico.gateway.core.search_text import EmbeddingModel
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
 from portico.learning.core.suggest.calibration import SHIPPED as LINE
 from portico.learning.core.suggest.calibration import Judged

@@ -26,11 +26,10 @@ from portico.kernel.ids import ApprovalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.approvals import AnyArguments, ApprovalsTold, MemoryApprovals
-from portico.testing.bridge_declassifications import MemoryDeclassifications, PlainSigning
-from portico.testing.guard import MemoryKeyRing
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.vault import MemoryVault
-from portico.testing.world import together
+from portico.testing.bridge_memory import MemoryDeclassifications, PlainSigning
+from portico.testing.guard import MemoryKeyRing, MemoryRules
+from portico.testing.memory_store import together
+from portico.testing.secrets import MemoryVault
 from tests.bridge.talk_room import SECRET, TEAM, TalkRoom
 from tests.engine.room import nothing
 

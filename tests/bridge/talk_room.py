@@ -54,16 +54,31 @@ from portico.guard.core.principals import Role
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.audit import MemoryAudit
+from portico.testing.bridge_conversations import (
+    MemoryConversations,
+    MemoryMessages,
+    MemoryMessageSearch,
+    MemoryPeople,
+    MemoryProjects,
+    MemoryReadState,
+)
 from portico.testing.bridge_memory import MemoryAttachments
-from portico.testing.bridge_messages import MemoryMessages
-from portico.testing.bridge_read_state import MemoryMessageSearch, MemoryReadState
-from portico.testing.bridge_talk import MemoryConversations, MemoryPeople, MemoryProjects
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.events import MemoryBus
-from portico.testing.guard import MemoryKeyRing, a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.world import HeldKey, MemoryWorld, together
+from portico.testing.engine import MemoryBus
+from portico.testing.guard import (
+    MemoryAudit,
+    MemoryKeyRing,
+    MemoryTaskContexts,
+    a_space,
+    an_identity,
+)
+from portico.testing.memory_store import (
+    BEGINNING,
+    HeldKey,
+    MemoryWorld,
+    SeededEntropy,
+    TickingClock,
+    together,
+)
 
 TOP = Label.parse("restricted+finance+legal")
 SECRET = Label.parse("confidential")

@@ -31,9 +31,9 @@ from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonValue
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.bridge_declassifications import MemoryDeclassifications
-from portico.testing.bridge_messages import MemoryMessages
-from portico.testing.world import together
+from portico.testing.bridge_conversations import MemoryMessages
+from portico.testing.bridge_memory import MemoryDeclassifications
+from portico.testing.memory_store import together
 from portico.workflows.run_context import ThroughDurable
 from tests.bridge.lowering_room import HOUR, TEXT, LoweringRoom
 from tests.bridge.talk_room import SECRET, TEAM, TOP

@@ -19,10 +19,9 @@ from portico.guard.core.principals import Role
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.bridge_memory import MemoryMemory
-from portico.testing.bridge_work import MemoryWorks
+from portico.testing.bridge_memory import MemoryMemory, MemoryWorks
 from portico.testing.guard import MemoryKeyRing
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.bridge.talk_room import SECRET, TEAM, TalkRoom
 
 Opened = tuple[TalkRoom, ExportProject, Principal, Project, Conversation]

@@ -16,10 +16,9 @@ from portico.engine.core.errors import StoreUnavailable
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.bridge_messages import MemoryMessages
-from portico.testing.bridge_talk import MemoryConversations
+from portico.testing.bridge_conversations import MemoryConversations, MemoryMessages
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.bridge.talk_room import SECRET, TEAM, TalkRoom
 from tests.turns import settled
 

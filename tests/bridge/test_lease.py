@@ -23,10 +23,9 @@ from portico.bridge.core.projects import Project, ProjectId
 from portico.engine.core.errors import KeyReused
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.bridge_leases import MemoryLeases
+from portico.testing.bridge_memory import MemoryLeases
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
 from tests.bridge.core.names import stands_for
 from tests.bridge.talk_room import SECRET, TEAM
 from tests.bridge.things_room import Scene, a_scene

@@ -19,7 +19,7 @@ from portico.guard.core.principals import Role
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.bridge.talk_room import SECRET, TEAM, TalkRoom
 
 

@@ -24,8 +24,8 @@ from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.bridge_messages import MemoryMessages
-from portico.testing.kernel import BEGINNING
+from portico.testing.bridge_conversations import MemoryMessages
+from portico.testing.memory_store import BEGINNING
 from tests.bridge.talk_room import SECRET, TEAM, TalkRoom
 
 

@@ -14,10 +14,9 @@ from portico.guard.core.principals import Role
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import PrincipalKind
-from portico.testing.bridge_talk import MemoryPeople
+from portico.testing.bridge_conversations import MemoryPeople
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy
 
 ONE, TWO = (ConversationId.mint(BEGINNING, SeededEntropy(number)) for number in (1, 2))
 ANA = replace(a_person("ana"), key="k")

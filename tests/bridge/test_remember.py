@@ -25,8 +25,7 @@ from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import PrincipalKind
 from portico.testing.bridge_memory import MemoryMemory
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
 from tests.bridge.talk_room import SECRET, TEAM
 from tests.bridge.test_lease import done
 from tests.bridge.things_room import Scene, a_scene

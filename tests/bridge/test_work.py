@@ -19,7 +19,7 @@ from portico.engine.core.errors import KeyReused
 from portico.kernel.ids import BadId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.bridge_work import MemoryWorks
+from portico.testing.bridge_memory import MemoryWorks
 from tests.bridge.talk_room import SECRET, TEAM
 from tests.bridge.things_room import Scene, ThingsRoom
 

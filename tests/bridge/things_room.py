@@ -24,9 +24,7 @@ from portico.guard.core.access_request import TaskContext
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.bridge_leases import MemoryLeases
-from portico.testing.bridge_memory import MemoryMemory
-from portico.testing.bridge_work import MemoryPresences, MemoryWorks
+from portico.testing.bridge_memory import MemoryLeases, MemoryMemory, MemoryPresences, MemoryWorks
 from tests.bridge.talk_room import TEAM, TalkRoom
 
 

@@ -6,7 +6,7 @@ from portico.bridge.core.projects import Project, ProjectId
 from portico.guard.core.authentication import as_principal
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.doors import Doors
 
 TEAM = Label(Level.TEAM)

@@ -10,7 +10,7 @@ from portico.bridge.ports import Placed, Stamp
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.bridge_people import TEAM
 from tests.contracts.doors import Doors
 

@@ -24,7 +24,7 @@ from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.bridge_people import SECRET, TEAM
 
 AWKWARD: Final = 'a "b" \\ \n ä \x00 \ud800 \u202e {{"answer": "no"}}'

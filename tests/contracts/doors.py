@@ -112,45 +112,73 @@ from portico.learning.graph_ports import EdgeBook, LearntCounts
 from portico.learning.ports import SeenFlows
 from portico.learning.prefetch_ports import Elsewhere
 from portico.learning.suggest_ports import PastPlanBook, Suggestions
-from portico.testing.agent_data import MemoryAgents, MemoryTraces
+from portico.testing.agent_data import MemoryAgents, MemoryTraceReports, MemoryTraces
 from portico.testing.approvals import MemoryApprovals
-from portico.testing.audit import MemoryAudit
-from portico.testing.bridge_declassifications import MemoryDeclassifications
-from portico.testing.bridge_leases import MemoryLeases
-from portico.testing.bridge_memory import MemoryAttachments, MemoryMemory
-from portico.testing.bridge_messages import MemoryMessages
-from portico.testing.bridge_read_state import MemoryMessageSearch, MemoryReadState
-from portico.testing.bridge_talk import MemoryConversations, MemoryPeople, MemoryProjects
-from portico.testing.bridge_work import MemoryPresences, MemoryWorks
-from portico.testing.calls import MemoryAcquaintances, MemoryCallHistory, MemoryElsewhere
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.debate_data import MemoryBlackboard
-from portico.testing.debate_guests import MemorySeats
-from portico.testing.debate_purse import MemoryPurse
-from portico.testing.debate_records import MemoryOutcomes, MemoryPersonas
-from portico.testing.engine import MemoryReceipts
-from portico.testing.events import MemoryBus, MemoryEventLog
-from portico.testing.gateway import MemoryResults, MemoryServers, MemoryTools, MemoryVectors
-from portico.testing.graph import MemoryEdgeBook, MemoryLearntCounts
+from portico.testing.bridge_conversations import (
+    MemoryConversations,
+    MemoryMessages,
+    MemoryMessageSearch,
+    MemoryPeople,
+    MemoryProjects,
+    MemoryReadState,
+)
+from portico.testing.bridge_memory import (
+    MemoryAttachments,
+    MemoryDeclassifications,
+    MemoryLeases,
+    MemoryMemory,
+    MemoryPresences,
+    MemoryWorks,
+)
+from portico.testing.debates import (
+    MemoryBlackboard,
+    MemoryOutcomes,
+    MemoryPersonas,
+    MemoryPurse,
+    MemorySeats,
+)
+from portico.testing.engine import MemoryBus, MemoryEventLog, MemoryReceipts
+from portico.testing.gateway import (
+    MemoryAcquaintances,
+    MemoryCallHistory,
+    MemoryElsewhere,
+    MemoryResults,
+    MemorySavedWorkflows,
+    MemoryServers,
+    MemoryTools,
+    MemoryVectors,
+)
 from portico.testing.guard import (
+    MemoryAudit,
     MemoryKeyRing,
     MemoryKeys,
     MemoryPrincipals,
+    MemoryRules,
     MemorySessions,
     MemorySpaces,
     MemorySpaceSettings,
+    MemoryTaskContexts,
+    MemoryTrustedClients,
     a_space,
     an_identity,
 )
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.learnt import MemorySeenFlows, MemoryShapes
-from portico.testing.logins import MemoryLoginClients, MemoryLogins, MemoryTokenSubjects
-from portico.testing.saved_workflows import MemorySavedWorkflows
-from portico.testing.suggestions import MemoryPastPlans, MemorySuggestions
-from portico.testing.trace_reports import MemoryTraceReports
-from portico.testing.trusted_clients import MemoryTrustedClients
-from portico.testing.world import MemoryWorld, RowRefused, together
+from portico.testing.learning import (
+    MemoryEdgeBook,
+    MemoryLearntCounts,
+    MemoryPastPlans,
+    MemorySeenFlows,
+    MemoryShapes,
+    MemorySuggestions,
+)
+from portico.testing.memory_store import (
+    BEGINNING,
+    MemoryWorld,
+    RowRefused,
+    SeededEntropy,
+    TickingClock,
+    together,
+)
+from portico.testing.secrets import MemoryLoginClients, MemoryLogins, MemoryTokenSubjects
 from portico.workflows.saved import SavedWorkflows
 
 REFUSED = (RowRefused, psycopg.Error)

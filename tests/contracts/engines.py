@@ -13,7 +13,7 @@ from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.engine_room import EngineWishes, event_log, working
-from portico.app.outside import Outside
+from portico.app.shared_dependencies import Outside
 from portico.engine.core.runs import Leg, Place, Queue, Run, RunStatus, Turn
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Bus, Line, RunBook, Runs
@@ -34,10 +34,8 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.testing.audit import MemoryAudit
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.guard import a_space, an_identity
-from portico.testing.world import MemoryWorld
+from portico.testing.guard import MemoryAudit, MemoryTaskContexts, a_space, an_identity
+from portico.testing.memory_store import MemoryWorld
 
 _CLOCK = SystemClock()
 

@@ -15,7 +15,7 @@ from portico.guard.core.policy import Danger, Mark
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.doors import REFUSED, Doors
 from tests.guard.approvals import HOUR, an_act, an_answer, an_approval, approved
 

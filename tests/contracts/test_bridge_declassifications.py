@@ -20,7 +20,7 @@ from portico.guard.core.authentication import as_principal
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.bridge_people import FINANCE, TEAM, a_project, cleared_root, joined
 from tests.contracts.bridge_talk import a_conversation, at, bodies, edited, message_id, say
 from tests.contracts.doors import Doors

@@ -17,7 +17,7 @@ from portico.bridge.core.leases import MOST_OF_ONE, Lease, LeaseId, LeaseWish
 from portico.bridge.core.projects import Project
 from portico.engine.core.errors import KeyReused
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.bridge_people import FINANCE, TEAM, a_project, cleared_root, joined
 from tests.contracts.doors import Doors
 

@@ -20,7 +20,7 @@ from portico.bridge.core.projects import Project
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.contracts.bridge_people import FINANCE, LAW, SECRET, TEAM, a_project, cleared_root
 from tests.contracts.doors import REFUSED, Doors
 

@@ -20,7 +20,7 @@ from portico.guard.core.errors import PrincipalNotFound
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.bridge_people import (
     FINANCE,
     LAW,

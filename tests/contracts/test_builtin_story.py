@@ -8,7 +8,7 @@ from portico.adapters.builtin.server import LAUNCH, ServersWithBuiltin
 from portico.gateway.core.servers import BUILTIN, OURS
 from portico.gateway.discovery import KeepBuiltin
 from portico.kernel.principal import Principal
-from portico.testing.kernel import SeededEntropy
+from portico.testing.memory_store import SeededEntropy
 from tests.contracts.doors import Doors
 
 

@@ -31,7 +31,7 @@ from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_server
 from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.doors import REFUSED, Doors
 
 READ, WRITE = ToolRef("files", "read"), ToolRef("files", "write")

@@ -12,7 +12,7 @@ from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.doors import REFUSED, Doors
 
 TEAM = Label(Level.TEAM)

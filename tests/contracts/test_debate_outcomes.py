@@ -10,7 +10,7 @@ from portico.debate.core.debates import Ballot, Debate, DebateStatus, Known
 from portico.debate.core.errors import DebateNotFound
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.contracts.bridge_people import FINANCE, SECRET, TEAM, cleared_root, joined
 from tests.contracts.debate_table import ANNA, BERT, a_debate, an_outcome, decided, said
 from tests.contracts.doors import Doors

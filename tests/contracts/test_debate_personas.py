@@ -7,7 +7,7 @@ from portico.debate.core.debaters import Persona
 from portico.debate.core.errors import PersonaNotFound
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.contracts.bridge_people import TEAM, cleared_root, joined
 from tests.contracts.doors import Doors
 

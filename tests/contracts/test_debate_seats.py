@@ -16,7 +16,7 @@ from portico.debate.core.errors import (
     NotSeated,
 )
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.contracts.bridge_people import FINANCE, SECRET, TEAM, cleared_root, joined
 from tests.contracts.debate_table import a_debate, a_guest, a_reply, an_ask, said
 from tests.contracts.doors import Doors

@@ -8,7 +8,7 @@ from portico.adapters.confined_files import Beneath, FolderFiles, Walk
 from portico.sandbox.core.errors import FileTrouble, PathRefused
 from portico.sandbox.core.profile import FileContent
 from portico.sandbox.requests import Files
-from portico.testing.files import MemoryFiles
+from portico.testing.sandbox import MemoryFiles
 
 LARGEST = 1000
 

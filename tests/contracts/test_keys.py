@@ -13,7 +13,7 @@ from portico.guard.core.principals import Identity, Scope
 from portico.guard.ports import Keys
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.doors import PEPPER, REFUSED, Doors, a_session, another_id
 
 LATER = BEGINNING + timedelta(days=1)

@@ -16,7 +16,7 @@ from portico.kernel.principal import Principal
 from portico.learning.core.graph.edge import EdgeKind, KnownEdges, Sightings, ToolEdge
 from portico.learning.core.learnt_count import Count, CountKey
 from portico.testing.gateway import a_server
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.contracts.doors import Doors
 
 FILES, MAIL = a_server("files"), a_server("mail")

@@ -18,8 +18,7 @@ from portico.guard.ports import Budgets, CallLimits
 from portico.kernel.budget import Cost, OverBudget, ReservationExceeded, Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
-from portico.testing.guard import a_person
-from portico.testing.limits import MemoryCallLimits
+from portico.testing.guard import MemoryCallLimits, a_person
 from portico.testing.secrets import MemoryBudgets
 from tests.contracts.doors import Doors
 

@@ -21,8 +21,8 @@ from portico.guard.core.principals import Scope
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_server
 from portico.testing.guard import a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.logins import SIGN_IN
+from portico.testing.memory_store import BEGINNING, SeededEntropy
+from portico.testing.secrets import SIGN_IN
 from tests.contracts.doors import REFUSED, Doors
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -15,7 +15,7 @@ from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, SeededEntropy, TickingClock
 from tests.contracts.bridge_people import FINANCE, SECRET, TEAM
 from tests.contracts.doors import REFUSED, Doors
 

@@ -18,7 +18,7 @@ from portico.kernel.json import JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.doors import REFUSED, Doors
 
 Made = Mapping[str, NDArray[np.float32]]

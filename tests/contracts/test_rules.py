@@ -14,7 +14,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.doors import REFUSED, RULES_OF_THE_FILE, Doors
 
 RULE = Rule(

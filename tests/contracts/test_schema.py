@@ -10,7 +10,7 @@ from portico.adapters.postgres.store import PostgresSchema, known_migrations
 from portico.engine.core.store import Applied, Migration, pending
 from portico.engine.ports import Schema
 from portico.testing.engine import MemorySchema
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.contracts.doors import REFUSED
 
 KNOWN = known_migrations()

@@ -10,7 +10,7 @@ from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.guard.core.secrets import KeptSecret
 from portico.guard.ports import Secrets
 from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from portico.testing.secrets import MemorySecrets
 from tests.adapters.secrets.keyrings import MemoryKeyring
 

@@ -31,7 +31,7 @@ from portico.kernel.principal import Principal
 from portico.sandbox.core.profile import Network, Place, Profile
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.contracts.doors import REFUSED, Doors
 
 LATER = BEGINNING + timedelta(days=1)

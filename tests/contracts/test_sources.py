@@ -11,7 +11,7 @@ from portico.adapters.client_configs import ClientFiles, FileSources
 from portico.gateway.core.config_documents import Described, Wish
 from portico.gateway.core.servers import Stdio
 from portico.gateway.ports import Sources
-from portico.testing.sources import ScriptedSources
+from portico.testing.gateway import ScriptedSources
 
 Say = Callable[[Sequence[str]], None]
 

@@ -25,7 +25,7 @@ from portico.kernel.principal import Principal
 from portico.sandbox.core.profile import Place, Profile
 from portico.testing.gateway import a_server, a_tool
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.doors import PEPPER, REFUSED, Doors, a_key
 
 Result = TypeVar("Result")

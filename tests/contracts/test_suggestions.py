@@ -17,10 +17,10 @@ from portico.learning.core.suggest.kept_suggestion import NothingSuggested, Sugg
 from portico.learning.core.suggest.mode import Mode
 from portico.learning.core.suggest.threshold import Outcome
 from portico.learning.suggest_ports import PastPlanBook, Suggestions
+from portico.testing.gateway import a_saved_workflow
 from portico.testing.guard import an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.saved_workflows import a_saved_workflow
-from portico.testing.suggestions import a_past_plan, a_suggestion
+from portico.testing.learning import a_past_plan, a_suggestion
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.core.plan_learning import SuggestionId
 from portico.workflows.core.saved import WorkflowNotFound
 from portico.workflows.saved import SavedWorkflows

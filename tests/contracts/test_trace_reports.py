@@ -12,7 +12,7 @@ from portico.agents.core.traces import AgentRunStatus, RunTrace, TraceFilter, Tr
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.contracts.doors import Doors
 
 ALL = TraceFilter()

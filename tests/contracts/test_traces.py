@@ -17,7 +17,7 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level, join
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.doors import REFUSED, Doors
 
 TEAM = Label(Level.TEAM)

@@ -38,23 +38,25 @@ from portico.kernel.ids import RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agents import Words
-from portico.testing.audit import MemoryAudit
-from portico.testing.debate_data import MemoryBlackboard
-from portico.testing.debate_doors import (
+from portico.testing.debate_fakes import (
     MemoryDebateLogs,
     MemoryDebateTalk,
     MemoryDebateTasks,
     MemoryMaterial,
     MemoryPromotion,
+    ScriptedVoice,
+    ScriptedVoices,
     SpellingMeaning,
 )
-from portico.testing.debate_guests import MemorySeats
-from portico.testing.debate_purse import MemoryPurse
-from portico.testing.debate_records import MemoryOutcomes, MemoryPersonas
-from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
-from portico.testing.guard import MemoryKeyRing, a_space, an_identity
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.world import MemoryWorld, together
+from portico.testing.debates import (
+    MemoryBlackboard,
+    MemoryOutcomes,
+    MemoryPersonas,
+    MemoryPurse,
+    MemorySeats,
+)
+from portico.testing.guard import MemoryAudit, MemoryKeyRing, a_space, an_identity
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
 
 CLEARED = Label(Level.CONFIDENTIAL)
 

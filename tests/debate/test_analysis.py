@@ -14,7 +14,7 @@ from portico.debate.core.events import PartBegan
 from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.engine.core.runs import RunStatus
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote
+from portico.testing.debate_fakes import ScriptedVoice, a_reply, a_vote
 from tests.debate.room import ANA, Room, decision_of, put
 
 PARTS: list[dict[str, Any]] = [

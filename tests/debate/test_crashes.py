@@ -16,9 +16,8 @@ from portico.engine.core.runs import RunStatus
 from portico.kernel.budget import Cost, Tokens
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.debate_data import MemoryBlackboard
-from portico.testing.debate_purse import MemoryPurse
-from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
+from portico.testing.debate_fakes import ScriptedVoice, ScriptedVoices
+from portico.testing.debates import MemoryBlackboard, MemoryPurse
 from tests.debate.room import ANA, BEN, Room, decision_of
 from tests.debate.virtual_time import in_no_time
 from tests.engine.journals import Fuse, FusedJournal

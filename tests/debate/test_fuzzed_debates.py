@@ -31,8 +31,8 @@ from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.engine.core.runs import Run, RunStatus
 from portico.kernel.budget import Cost, Tokens
 from portico.kernel.principal import Principal
-from portico.testing.debate_purse import MemoryPurse
-from portico.testing.debate_voices import ScriptedVoice, a_reply
+from portico.testing.debate_fakes import ScriptedVoice, a_reply
+from portico.testing.debates import MemoryPurse
 from tests.debate.room import ANA, BEN, Room
 from tests.debate.virtual_time import LoopClock, in_no_time
 

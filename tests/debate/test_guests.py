@@ -34,7 +34,7 @@ from portico.engine.core.runs import Run, RunStatus
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.debate_voices import ScriptedVoice
+from portico.testing.debate_fakes import ScriptedVoice
 from tests.debate.room import ANA, BEN, VERA, Room, decision_of, later, put, some
 
 YES = GuestAnswer(answer="Yes.", rationale="I looked.", confidence=0.9)

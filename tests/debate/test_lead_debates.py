@@ -26,8 +26,8 @@ from portico.debate.debaters import ListVoices
 from portico.debate.replay import KeepLogs
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import Label, Level
-from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.debate_fakes import ScriptedVoice, a_reply, a_vote
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.debate.room import ANA, BEN, VERA, Room, decision_of, put, some
 from tests.debate.virtual_time import LoopClock, in_no_time
 

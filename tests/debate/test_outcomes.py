@@ -20,8 +20,8 @@ from portico.debate.core.debates import (
 from portico.debate.core.errors import BadDebate, NothingToReplay, VoiceAway
 from portico.debate.core.questions import Preset, QuestionKind
 from portico.guard.core.errors import NotPermitted
-from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote
-from portico.testing.kernel import BEGINNING
+from portico.testing.debate_fakes import ScriptedVoice, a_reply, a_vote
+from portico.testing.memory_store import BEGINNING
 from tests.debate.room import ANA, CLEARED, VERA, Room, decision_of, later, put, some
 
 RIGHT, WRONG = OutcomeWish(right=True), OutcomeWish(right=False)

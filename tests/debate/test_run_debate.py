@@ -32,8 +32,8 @@ from portico.debate.core.questions import Cap, Preset, Question, QuestionKind
 from portico.engine.core.runs import RunStatus
 from portico.kernel.budget import Cost, Tokens
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote
-from portico.testing.world import RowRefused
+from portico.testing.debate_fakes import ScriptedVoice, a_reply, a_vote
+from portico.testing.memory_store import RowRefused
 from tests.debate.room import ANA, Room, decision_of, put, some
 from tests.debate.virtual_time import LoopClock, in_no_time
 

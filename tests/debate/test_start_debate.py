@@ -28,8 +28,7 @@ from portico.engine.core.errors import KeyReused
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.budget import NOTHING
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.testing.debate_doors import MemoryMaterial
-from portico.testing.debate_voices import ScriptedVoice
+from portico.testing.debate_fakes import MemoryMaterial, ScriptedVoice
 from tests.debate.room import ANA, BEN, VERA, Room, put, some
 
 TEAM, SECRET = Label(Level.TEAM), Label(Level.CONFIDENTIAL)

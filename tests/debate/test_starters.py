@@ -21,9 +21,8 @@ from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.world import HeldKey
+from portico.testing.debate_fakes import ScriptedVoice, a_reply, a_vote
+from portico.testing.memory_store import BEGINNING, HeldKey, SeededEntropy
 from tests.debate.room import ANA, ANA_THERE, CLEARED, Room, put, some
 
 Ending = Callable[[Room], None]

@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 
 Result = TypeVar("Result")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.http.authentication import OPEN_BELOW, OPEN_PATHS
 
 ROOT = Path(__file__).parents[2]

@@ -31,11 +31,9 @@ from portico.kernel.durable import Work
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.events import MemoryEventLog
-from portico.testing.guard import a_space, an_identity
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.world import MemoryWorld
+from portico.testing.engine import MemoryEventLog
+from portico.testing.guard import MemoryTaskContexts, a_space, an_identity
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock
 
 ANA = as_principal(an_identity("ana"))
 BEN = as_principal(an_identity("ben"))

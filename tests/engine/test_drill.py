@@ -16,8 +16,7 @@ from portico.kernel.durable import Durable
 from portico.kernel.json import JsonObject, JsonValue
 from portico.testing.engine import MemoryReceipts
 from portico.testing.guard import a_space, an_identity
-from portico.testing.kernel import TickingClock
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import MemoryWorld, TickingClock
 from tests.engine.room import ANA, Room
 
 

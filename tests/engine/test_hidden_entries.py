@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from portico.engine.event_log import Cursors
 from portico.kernel.label import PUBLIC
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.engine.watching import LOW, SEAL, SECRET, Reader, Sent, a_house
 
 TOPICS = ("t", "u")

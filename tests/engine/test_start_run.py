@@ -26,7 +26,7 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.engine.room import ANA, BEN, OLGA, VERA, Room, nothing
 
 WISH = RunWish(kind="work", input={"a": 1}, key="k1")

@@ -14,9 +14,8 @@ from portico.guard.core.principals import Scope
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.guard import MemoryTaskContexts, a_person, a_space, an_identity
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.engine.watching import ANA, LOW, SEAL, SECRET, House, a_house
 from tests.turns import settled
 

@@ -15,11 +15,9 @@ from portico.guard.core.errors import LimitReached
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.events import MemoryEventLog
-from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.kernel import TickingClock
-from portico.testing.world import MemoryWorld
+from portico.testing.engine import MemoryEventLog
+from portico.testing.guard import MemoryTaskContexts, a_person, a_space, an_identity
+from portico.testing.memory_store import MemoryWorld, TickingClock
 from tests.engine.watching import ANA, House, Sent, a_house
 
 TEAM = Label(Level.TEAM)

@@ -16,10 +16,9 @@ from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.events import MemoryBus, MemoryEventLog
+from portico.testing.engine import MemoryBus, MemoryEventLog
 from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import TickingClock
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import MemoryWorld, TickingClock
 
 SECRET = Label(Level.RESTRICTED)
 ANA = replace(a_person("ana"), clearance=SECRET)

@@ -10,7 +10,7 @@ from typing import Any
 from portico.adapters.cross_domain.approval_runs import RunErrands
 from portico.adapters.cross_domain.event_sinks import APPROVALS, LoggedNews
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
-from portico.app.assemble_gateway import assemble_gateway
+from portico.app.gateway_wiring import assemble_gateway
 from portico.engine.core.runs import Leg, Queue, Run
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
@@ -28,14 +28,11 @@ from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.learning.core.prefetch.terms import AheadTerms
-from portico.testing.events import MemoryEventLog
-from portico.testing.gateway import an_approved_server
-from portico.testing.gateway_doors import memory_gateway
-from portico.testing.guard import MemoryKeyRing, MemoryKeys, a_space, an_identity
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.upstreams import ScriptedUpstreams, seen
-from portico.testing.world import MemoryWorld
+from portico.testing.engine import MemoryEventLog
+from portico.testing.gateway import ScriptedUpstreams, an_approved_server, seen
+from portico.testing.gateway_fakes import memory_gateway
+from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryRules, a_space, an_identity
+from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
 from tests.engine.room import nothing
 from tests.gateway.open_room import DELETE, READ, WRITE
 

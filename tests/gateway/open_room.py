@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from portico.app.assemble_gateway import GatewayDoors, Limits, assemble_gateway
+from portico.app.gateway_wiring import GatewayDoors, Limits, assemble_gateway
 from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.gateway.core.pins import set_pin
 from portico.gateway.core.servers import TEAM, Server, ServerId
@@ -13,13 +13,11 @@ from portico.guard.ports import Rules
 from portico.kernel.effect import Effect
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.testing.events import MemoryBus
-from portico.testing.gateway import a_server, a_tool, an_approved_server
-from portico.testing.gateway_doors import NobodyAnswers, memory_gateway
+from portico.testing.engine import MemoryBus
+from portico.testing.gateway import ScriptedUpstreams, a_server, a_tool, an_approved_server, seen
+from portico.testing.gateway_fakes import NobodyAnswers, memory_gateway
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.upstreams import ScriptedUpstreams, seen
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock
 
 ANA = a_person("ana", roles=[Role.OPERATOR])
 VIEWER = a_person("vera", roles=[Role.VIEWER])

@@ -23,14 +23,11 @@ from portico.guard.core.principals import Role
 from portico.kernel.budget import Tokens
 from portico.kernel.json import JsonObject
 from portico.sandbox.core.profile import Place
-from portico.testing.audit import MemoryAudit
-from portico.testing.events import MemoryBus
-from portico.testing.gateway import MemoryServers, MemoryTools
-from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.upstreams import ScriptedUpstreams
-from portico.testing.walls import ScriptedWalls
-from portico.testing.world import MemoryWorld, together
+from portico.testing.engine import MemoryBus
+from portico.testing.gateway import MemoryServers, MemoryTools, ScriptedUpstreams
+from portico.testing.guard import MemoryAudit, a_person, a_space
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
+from portico.testing.sandbox import ScriptedWalls
 
 ROOT = a_person("root", roles=[Role.OPERATOR])
 VIEWER = a_person("vera", roles=[Role.VIEWER])

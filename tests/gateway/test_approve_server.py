@@ -18,7 +18,7 @@ from portico.gateway.start_diagnostics import Examined, ExamineServers
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
-from portico.testing.upstreams import seen
+from portico.testing.gateway import seen
 from tests.gateway.server_room import MEMBER, READ, ROOT, WIPE, WRITE, Room, raw
 
 

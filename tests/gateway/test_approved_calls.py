@@ -38,11 +38,9 @@ from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.gateway import MemoryResults, a_tool
-from portico.testing.guard import MemoryKeys
-from portico.testing.upstreams import text
-from portico.testing.vault import ClosedVault
+from portico.testing.gateway import MemoryResults, a_tool, text
+from portico.testing.guard import MemoryKeys, MemoryTaskContexts
+from portico.testing.secrets import ClosedVault
 from tests.engine.journals import Through
 from tests.engine.room import nothing
 from tests.gateway.asking_room import ANA, BEN, AskingRoom

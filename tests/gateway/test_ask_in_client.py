@@ -21,8 +21,7 @@ from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.testing.guard import MemoryPrincipals
-from portico.testing.trusted_clients import MemoryTrustedClients
+from portico.testing.guard import MemoryPrincipals, MemoryTrustedClients
 from tests.guard.approvals import an_approval
 from tests.guard.room import Room
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.app.assemble_gateway import Limits, assemble_gateway
+from portico.app.gateway_wiring import Limits, assemble_gateway
 from portico.gateway.core.calls import Answer, CallOutcome, Verb
 from portico.gateway.core.catalog_snapshot import Tool
 from portico.gateway.core.errors import (
@@ -28,14 +28,11 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.gateway import MemoryResults, a_tool
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.upstreams import text
-from portico.testing.vault import ClosedVault
-from portico.testing.world import KnownContext
+from portico.testing.gateway import MemoryResults, a_tool, text
+from portico.testing.gateway_fakes import ANYTHING
+from portico.testing.guard import MemoryRules, MemoryTaskContexts
+from portico.testing.memory_store import BEGINNING, KnownContext, SeededEntropy
+from portico.testing.secrets import ClosedVault
 from tests.gateway.open_room import (
     ANA,
     DELETE,

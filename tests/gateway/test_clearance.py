@@ -13,8 +13,7 @@ from portico.gateway.servers import Labelling, ServerWish
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.gateway import a_tool, an_approved_server
-from portico.testing.upstreams import seen
+from portico.testing.gateway import a_tool, an_approved_server, seen
 from tests.gateway.open_room import ANA, SECRETARY, OpenRoom
 
 SECRET = Label(Level.CONFIDENTIAL, frozenset({"hr"}))

@@ -8,7 +8,7 @@ import pytest
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.tokens import O200k
-from portico.app.assemble_gateway import Limits
+from portico.app.gateway_wiring import Limits
 from portico.gateway.core.errors import ToolNotFound
 from portico.gateway.core.search_scoring import ENCODER
 from portico.gateway.core.surface import fixed_tools, search_description
@@ -17,9 +17,8 @@ from portico.gateway.surface import OF_THE_SEARCH, Surface
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.json import canonical
-from portico.testing.gateway import a_tool
-from portico.testing.kernel import TickingClock
-from portico.testing.upstreams import text
+from portico.testing.gateway import a_tool, text
+from portico.testing.memory_store import TickingClock
 from portico.workflows.core.plan_documents import plan_schema, read_plan
 from portico.workflows.core.texts import EXAMPLE
 from tests.gateway.open_room import ANA, DELETE, READ, VIEWER, WEATHER, WRITE, OpenRoom, ref

@@ -14,9 +14,7 @@ from portico.gateway.core.config_documents import Described, Problem, Wish
 from portico.gateway.core.servers import Server, Stdio
 from portico.gateway.server_files import FollowSources
 from portico.kernel.principal import Principal
-from portico.testing.gateway import MemoryServers
-from portico.testing.sources import ScriptedSources
-from portico.testing.upstreams import seen
+from portico.testing.gateway import MemoryServers, ScriptedSources, seen
 from tests.gateway.server_room import READ, ROOT, Room
 
 FILE, OTHER = "/home/ana/.cursor/mcp.json", "/home/ana/portico.toml"

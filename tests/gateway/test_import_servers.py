@@ -22,8 +22,7 @@ from portico.gateway.surface import WeighContext
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
-from portico.testing.gateway import MemoryServers
-from portico.testing.upstreams import seen
+from portico.testing.gateway import MemoryServers, seen
 from tests.gateway.server_room import MEMBER, READ, ROOT, VIEWER, WIPE, WRITE, Room
 
 FILE = "/home/ana/.cursor/mcp.json"

@@ -22,7 +22,7 @@ from portico.gateway.discovery import look_again
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject
-from portico.testing.upstreams import seen
+from portico.testing.gateway import seen
 from tests.gateway.server_room import READ, ROOT, WIPE, WRITE, Room, raw
 
 BOB = PrincipalId(UUID(int=7))

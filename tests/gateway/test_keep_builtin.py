@@ -19,11 +19,9 @@ from portico.gateway.server_files import FollowSources
 from portico.gateway.servers import ServerWish
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
+from portico.testing.gateway import ScriptedSources, seen
 from portico.testing.guard import a_space
-from portico.testing.kernel import SeededEntropy
-from portico.testing.sources import ScriptedSources
-from portico.testing.upstreams import seen
-from portico.testing.world import together
+from portico.testing.memory_store import SeededEntropy, together
 from tests.gateway.server_room import READ, ROOT, WRITE, Room
 
 LAUNCH = Inside(BUILTIN, "1")

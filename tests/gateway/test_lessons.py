@@ -22,11 +22,11 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.lessons import Lessons
-from portico.testing.calls import MemoryAcquaintances
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import BEGINNING, TickingClock
-from portico.testing.learnt import MemorySeenFlows, MemoryShapes, NotedEdges
+from portico.testing.gateway import MemoryAcquaintances
+from portico.testing.gateway_fakes import ANYTHING
+from portico.testing.guard import MemoryRules
+from portico.testing.learning import MemorySeenFlows, MemoryShapes, NotedEdges
+from portico.testing.memory_store import BEGINNING, TickingClock
 from tests.gateway.open_room import ANA, READ, SECRETARY, WEATHER, OpenRoom, ref
 
 ODD = ("octocat-17", "octocat-18")

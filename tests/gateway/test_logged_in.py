@@ -11,8 +11,7 @@ from portico.gateway.core.errors import LoginNeeded, UpstreamDown, UpstreamWants
 from portico.gateway.core.servers import Http, Plain, Stdio
 from portico.gateway.logins import LoggedInUpstreams, place_of
 from portico.gateway.ports import house
-from portico.testing.gateway import a_server
-from portico.testing.upstreams import ScriptedUpstreams
+from portico.testing.gateway import ScriptedUpstreams, a_server
 from tests.guard.test_log_in import URL, Stage
 
 AMPLE = timedelta(seconds=30)

@@ -28,11 +28,9 @@ from portico.gateway.servers import ServerWish
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
-from portico.testing.audit import MemoryAudit
-from portico.testing.gateway import a_server
-from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING
-from portico.testing.upstreams import seen
+from portico.testing.gateway import a_server, seen
+from portico.testing.guard import MemoryAudit, a_person
+from portico.testing.memory_store import BEGINNING
 from tests.gateway.open_room import ANA, HIDDEN, OpenRoom
 from tests.gateway.server_room import MEMBER, READ, ROOT, VIEWER, WRITE, Room, raw
 

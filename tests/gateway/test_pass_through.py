@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from portico.app.assemble_gateway import assemble_gateway
+from portico.app.gateway_wiring import assemble_gateway
 from portico.gateway.core.calls import CallOutcome
 from portico.gateway.core.errors import OfferNotFound, ServerNotApproved, ToolQuarantined
 from portico.guard.core.access_request import TaskContext
@@ -16,7 +16,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.gateway import an_approved_server
-from portico.testing.guard_policy import MemoryRules
+from portico.testing.guard import MemoryRules
 from tests.gateway.open_room import ANA, WEATHER, OpenRoom
 
 OFFERS = {"resources": [{"uri": "file:///a"}], "prompts": [{"name": "tidy"}]}

@@ -15,8 +15,7 @@ from portico.gateway.core.errors import ServerExists
 from portico.gateway.core.server_files import KEPT, Fate
 from portico.gateway.core.servers import Foreign, FromFile, Server, Stdio
 from portico.kernel.principal import Principal
-from portico.testing.gateway import a_server
-from portico.testing.upstreams import seen
+from portico.testing.gateway import a_server, seen
 from tests.gateway.server_room import READ, ROOT, Room
 
 FILE, OTHER = "/home/ana/.mcp.json", "/home/ana/.cursor/mcp.json"

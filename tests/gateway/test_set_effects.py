@@ -10,10 +10,9 @@ from portico.gateway.servers import FindSecretUses, Labelling, secrets_of
 from portico.guard.core.errors import NotPermitted, Overreach
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.testing.audit import MemoryAudit
 from portico.testing.gateway import MemoryServers, a_server, a_tool
-from portico.testing.guard import a_space
-from portico.testing.world import MemoryWorld
+from portico.testing.guard import MemoryAudit, a_space
+from portico.testing.memory_store import MemoryWorld
 from tests.gateway.open_room import ANA, DELETE, READ, SECRETARY, VIEWER, WEATHER, WRITE, OpenRoom
 
 

@@ -57,7 +57,7 @@ from portico.guard.core.oauth_logins import (
 )
 from portico.guard.core.tokens import ShownToken, grant_id
 from portico.guard.core.vault import VaultKey, VaultKeys
-from portico.interfaces.cli.connect_words import run_key
+from portico.interfaces.cli.connect_agent import run_key
 from portico.interfaces.http.v1 import chat
 from portico.kernel.effect import Effect
 from portico.kernel.ids import Id, RunId

@@ -10,7 +10,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, ContextId, RunId, SpaceId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 HOUR = timedelta(hours=1)
 

@@ -23,9 +23,9 @@ from portico.guard.spaces import (
 )
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.audit import MemoryAudit
 from portico.testing.guard import (
     TEAM,
+    MemoryAudit,
     MemoryKeyRing,
     MemoryKeys,
     MemoryLeavings,
@@ -35,8 +35,13 @@ from portico.testing.guard import (
     a_space,
     an_identity,
 )
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.world import MemoryWorld, together
+from portico.testing.memory_store import (
+    BEGINNING,
+    MemoryWorld,
+    SeededEntropy,
+    TickingClock,
+    together,
+)
 
 PEPPER = b"a pepper for tests"
 

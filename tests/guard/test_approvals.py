@@ -53,13 +53,9 @@ from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.kernel.redaction import Redaction
 from portico.testing.approvals import AnyArguments, ApprovalsTold, MemoryApprovals, ScriptedErrands
-from portico.testing.audit import MemoryAudit
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.guard import a_space, an_identity
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.vault import MemoryVault
-from portico.testing.world import MemoryWorld, together
+from portico.testing.guard import MemoryAudit, MemoryRules, MemoryTaskContexts, a_space, an_identity
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
+from portico.testing.secrets import MemoryVault
 from tests.guard.approvals import HOUR, an_act
 
 ANA, BEN = (as_principal(an_identity(name, roles=[Role.OPERATOR])) for name in ("ana", "ben"))

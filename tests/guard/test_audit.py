@@ -14,9 +14,8 @@ from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
-from portico.testing.audit import MemoryAudit, MemoryAuditHeads
-from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import BEGINNING, TickingClock
+from portico.testing.guard import MemoryAudit, MemoryAuditHeads, a_person, a_space
+from portico.testing.memory_store import BEGINNING, TickingClock
 
 ANA = a_person("ana", roles=[Role.ADMIN])
 BOB = a_person("bob")

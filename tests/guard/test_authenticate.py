@@ -13,8 +13,7 @@ from portico.guard.keys import IssuedKey, KeyWish
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import MemoryKeyRing, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.world import HeldKey
+from portico.testing.memory_store import BEGINNING, HeldKey, SeededEntropy
 from tests.guard.room import Room
 
 

@@ -18,9 +18,8 @@ from portico.guard.tokens import AuthenticateToken
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import Label, Level
 from portico.testing.guard import TEAM, MemoryKeyRing, MemoryKeys, a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.logins import BelievedTokens, MemoryTokenSubjects
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.secrets import BelievedTokens, MemoryTokenSubjects
 
 ISSUER = "https://login.example"
 US = "https://portico.example/mcp"

@@ -19,9 +19,8 @@ from portico.kernel.ids import ApprovalId, ContextId
 from portico.kernel.json import JsonObject, NotCanonical
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.guard import TEAM, a_person
-from portico.testing.guard_policy import MemoryContexts, MemoryRules, a_gate
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.guard import TEAM, MemoryContexts, MemoryRules, a_gate, a_person
+from portico.testing.memory_store import BEGINNING, SeededEntropy, TickingClock
 
 ANA = replace(a_person("ana"), key="k1", reach=TEAM)
 AIM = Aim(tool="git.use", server="git", effect=Effect.EXTERNAL_READ, pin="p", clearance=TEAM)

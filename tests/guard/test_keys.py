@@ -24,7 +24,7 @@ from portico.guard.principals import PrincipalChange, PrincipalWish
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import TEAM, a_person, a_space, an_identity
-from portico.testing.world import together
+from portico.testing.memory_store import together
 from tests.guard.room import PEPPER, Room
 
 SECRET = Label(Level.RESTRICTED)

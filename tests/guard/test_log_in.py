@@ -27,12 +27,10 @@ from portico.guard.oauth_logins import (
     ShowLoginAhead,
 )
 from portico.kernel.ids import SpaceId
-from portico.testing.audit import MemoryAudit
 from portico.testing.gateway import a_server
-from portico.testing.guard import MemoryPrincipals, a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.logins import SIGN_IN, MemoryLoginClients, MemoryLogins, ScriptedSignIn
-from portico.testing.world import MemoryWorld
+from portico.testing.guard import MemoryAudit, MemoryPrincipals, a_space, an_identity
+from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.secrets import SIGN_IN, MemoryLoginClients, MemoryLogins, ScriptedSignIn
 
 URL = "https://tools.example/mcp"
 

@@ -12,12 +12,9 @@ from portico.guard.secrets import ListSecrets, SetSecret, UnsetSecret
 from portico.kernel.json import canonical
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import PrincipalKind
-from portico.testing.audit import MemoryAudit
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.guard import MemoryAudit, MemoryTaskContexts, a_person, a_space, an_identity
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
 from portico.testing.secrets import MemorySecrets, NamedUses
-from portico.testing.world import MemoryWorld, together
 
 ANA, BOB = a_person("ana"), a_person("bob")
 VIEWER = a_person("ana", roles=[Role.VIEWER])

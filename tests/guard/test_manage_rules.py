@@ -23,11 +23,24 @@ from portico.guard.rules import AddRule, ListRules, RemoveRule
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.audit import MemoryAudit
-from portico.testing.guard import TEAM, MemoryKeys, MemoryPrincipals, a_person, a_space, an_identity
-from portico.testing.guard_policy import MemoryContexts, MemoryRules
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.world import MemoryWorld, together
+from portico.testing.guard import (
+    TEAM,
+    MemoryAudit,
+    MemoryContexts,
+    MemoryKeys,
+    MemoryPrincipals,
+    MemoryRules,
+    a_person,
+    a_space,
+    an_identity,
+)
+from portico.testing.memory_store import (
+    BEGINNING,
+    MemoryWorld,
+    SeededEntropy,
+    TickingClock,
+    together,
+)
 from tests.guard.room import Room
 
 ROOT, ANA = a_person("root", roles=[Role.ADMIN]), a_person("ana")

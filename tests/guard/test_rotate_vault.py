@@ -9,7 +9,7 @@ from portico.adapters.crypto import HEAD_BYTES, RingVault, head
 from portico.guard.core.vault import VaultClosed, VaultKeys
 from portico.guard.ports import Vault
 from portico.guard.vault import BATCH, Rotated, RotateVault
-from portico.testing.kernel import SeededEntropy
+from portico.testing.memory_store import SeededEntropy
 
 ENTROPY = SeededEntropy("rotation")
 OLD = VaultKeys.fresh(ENTROPY)

@@ -16,11 +16,8 @@ from portico.guard.keys import KeyWish
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.audit import MemoryAudit
-from portico.testing.guard import an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.trusted_clients import MemoryTrustedClients
-from portico.testing.world import together
+from portico.testing.guard import MemoryAudit, MemoryTrustedClients, an_identity
+from portico.testing.memory_store import BEGINNING, SeededEntropy, together
 from tests.guard.room import Room
 
 

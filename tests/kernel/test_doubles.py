@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, SeededEntropy, TickingClock
 
 
 def test_each_look_at_the_clock_moves_it_on_and_it_can_be_turned() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.kernel.ids import BadId, EventId, Id, PrincipalId, RunId, SpaceId, uuid7
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 KINDS: list[type[Id]] = [SpaceId, PrincipalId, EventId, RunId]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from portico.kernel.json import JsonValue, NotCanonical, canonical, kept
 from portico.kernel.label import Level
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 
 _SAFE = 2**53 - 1
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -16,7 +16,7 @@ from portico.kernel.errors import Kind, PorticoError, many
 from portico.kernel.ids import ContextId, EventId, PrincipalId, SpaceId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 SPACE = SpaceId.mint(BEGINNING, SeededEntropy())
 ANA = Principal(

@@ -24,7 +24,7 @@ from portico.bridge.core.work_items import NewWork, WorkId
 from portico.bridge.ports import Stamp
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
-from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.memory_store import SeededEntropy, TickingClock
 
 
 async def fill_bridge(

@@ -13,7 +13,7 @@ from portico.debate.core.debaters import Persona
 from portico.debate.core.debates import DebateStatus
 from portico.debate.core.questions import Cap
 from portico.kernel.principal import Principal
-from portico.testing.kernel import TickingClock
+from portico.testing.memory_store import TickingClock
 from tests.contracts.debate_table import (
     a_debate,
     a_guest,

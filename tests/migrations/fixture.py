@@ -54,11 +54,10 @@ from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
 from portico.learning.core.learnt_count import Count, CountKey
 from portico.sandbox.core.profile import Place, Profile
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent, an_agent_run
-from portico.testing.gateway import a_server, a_tool, an_approved_server
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.saved_workflows import a_saved_workflow
-from portico.testing.suggestions import a_past_plan, a_suggestion
-from portico.testing.vault import MemoryVault
+from portico.testing.gateway import a_saved_workflow, a_server, a_tool, an_approved_server
+from portico.testing.learning import a_past_plan, a_suggestion
+from portico.testing.memory_store import SeededEntropy, TickingClock
+from portico.testing.secrets import MemoryVault
 from tests.copies import Template
 from tests.migrations.bridge_fixture import fill_bridge
 from tests.migrations.debate_fixture import fill_debates

@@ -28,7 +28,7 @@ from portico.guard.core.secrets import SecretRef
 from portico.kernel.principal import Principal
 from portico.settings.agents import ModelsSettings
 from portico.testing.guard import a_person
-from portico.testing.kernel import SeededEntropy
+from portico.testing.memory_store import SeededEntropy
 
 ANA = a_person("ana")
 PATIENCE = timedelta(seconds=60)

@@ -51,8 +51,8 @@ from portico.learning.core.prefetch.window import SeenCall
 from portico.learning.core.suggest.fill import From
 from portico.learning.core.suggest.fill import Origin as Intended
 from portico.learning.core.suggest.suggested import Suggested, SuggestedStep
-from portico.testing.guard_policy import MemoryContexts
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.guard import MemoryContexts
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.core.plan import Plan, Step
 from tests.scenarios.ahead_oracle import MARK, WORD, Asked
 from tests.scenarios.ahead_scene import Scene, as_foretold, as_written

@@ -45,13 +45,11 @@ from portico.learning.prefetch.tasks import Foretelling, Tasks
 from portico.learning.prefetch.watching import Watching
 from portico.learning.prefetch_ports import AheadTally
 from portico.learning.suggest.read_first import ReadFirst
-from portico.testing.calls import MemoryAcquaintances
-from portico.testing.events import MemoryBus
-from portico.testing.graph import MemoryLearntCounts
-from portico.testing.guard import MemorySpaceSettings, a_space
-from portico.testing.guard_policy import a_gate
-from portico.testing.kernel import SeededEntropy
-from portico.testing.world import MemoryWorld
+from portico.testing.engine import MemoryBus
+from portico.testing.gateway import MemoryAcquaintances
+from portico.testing.guard import MemorySpaceSettings, a_gate, a_space
+from portico.testing.learning import MemoryLearntCounts
+from portico.testing.memory_store import MemoryWorld, SeededEntropy
 from portico.workflows.core.plan_documents import read_plan
 from tests.gateway.ahead.ahead_room import AlwaysTrusted
 from tests.scenarios.ahead_doors import (

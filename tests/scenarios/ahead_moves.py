@@ -20,7 +20,7 @@ from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.scenarios.ahead_oracle import MARK, Served
 from tests.scenarios.ahead_scene import Scene, as_foretold, as_written
 from tests.scenarios.effect_world import CHANGES

@@ -14,7 +14,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, TickingClock
+from portico.testing.memory_store import BEGINNING, TickingClock
 from tests.scenarios.ahead_oracle import AheadOracle
 from tests.scenarios.effect_oracle import READS, Somebody
 from tests.scenarios.effect_world import Change, World, a_world

@@ -40,12 +40,11 @@ from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.calls import MemoryAcquaintances
-from portico.testing.events import MemoryBus
-from portico.testing.guard_policy import MemoryContexts, a_gate
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.learnt import some_lessons
-from portico.testing.world import MemoryWorld
+from portico.testing.engine import MemoryBus
+from portico.testing.gateway import MemoryAcquaintances
+from portico.testing.guard import MemoryContexts, a_gate
+from portico.testing.learning import some_lessons
+from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
 from tests.scenarios.effect_oracle import Oracle, Somebody, Thing, Verdict
 from tests.scenarios.effect_world import Moment, Wish, World
 

@@ -25,7 +25,7 @@ from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
 from portico.sandbox.core.requests import CodeEnd, CodeLimits, CodeOutcome, Pending, Raised
 from portico.sandbox.requests import Interpreter
-from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.memory_store import SeededEntropy, TickingClock
 from portico.workflows.core.plan import Plan, Step
 from portico.workflows.core.plan_documents import plan_document
 from portico.workflows.core.plan_learning import PlanEnd

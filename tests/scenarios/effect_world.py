@@ -17,7 +17,7 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.gateway import a_tool, an_approved_server
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.scenarios.effect_oracle import Place, Said, Secrecy, Somebody, Thing
 
 SERVERS: Final = ("alpha", "beta", "beta2")

@@ -44,7 +44,7 @@ from portico.kernel.budget import Cost, Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
 from portico.testing.agents import MemoryBook, ScriptedTool, ScriptedToolbox, Words, a_model
-from portico.testing.kernel import TickingClock
+from portico.testing.memory_store import TickingClock
 from tests.agents.room import Room
 
 MODELS = (ModelRef("near", "one"), ModelRef("far", "two"))

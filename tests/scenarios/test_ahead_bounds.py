@@ -22,7 +22,7 @@ from portico.learning.core.prefetch.layer import RECORD, Layer
 from portico.learning.core.prefetch.window import seen_call
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.scenarios.ahead_house import AheadHouse, lived_in
 from tests.scenarios.ahead_moves import Play
 from tests.scenarios.ahead_scene import Scene

@@ -30,9 +30,8 @@ from portico.learning.suggest.offered_tools import OfferedTools
 from portico.learning.suggest.suggest_workflow import SuggestWorkflow
 from portico.testing.gateway import MemoryResults
 from portico.testing.guard import an_identity
-from portico.testing.kernel import SeededEntropy
-from portico.testing.suggestions import MemorySuggestions, a_past_plan
-from portico.testing.world import RowRefused
+from portico.testing.learning import MemorySuggestions, a_past_plan
+from portico.testing.memory_store import RowRefused, SeededEntropy
 from portico.workflows.core.plan import Reference
 from tests.scenarios.ahead_gates_out import INTENTS_OUT
 from tests.scenarios.ahead_house import AheadHouse, lived_in

@@ -18,7 +18,7 @@ from portico.guard.core.audit import (
     verify,
 )
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING as NOW
+from portico.testing.memory_store import BEGINNING as NOW
 
 pytestmark = [pytest.mark.scenario]
 

@@ -17,7 +17,7 @@ from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import ApiKey
 from portico.kernel.budget import Cost, Tokens
 from portico.testing.guard import a_space, an_identity
-from portico.testing.kernel import SeededEntropy
+from portico.testing.memory_store import SeededEntropy
 from tests.contracts.doors import PEPPER, a_key
 from tests.scenarios.budget_spender import Job
 

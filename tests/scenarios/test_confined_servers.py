@@ -17,13 +17,13 @@ from portico.adapters.mcp import secrets
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.processes import scrubbed
 from portico.adapters.mcp.stdio import Confine
+from portico.app.app_context import Ground
 from portico.app.box import Boxes
-from portico.app.ground import Ground
 from portico.gateway.core.calls import Target
 from portico.gateway.core.servers import Plain, Stdio
 from portico.sandbox.core.profile import Limits
 from portico.sandbox.core.requests import End
-from portico.testing.walls import NoWalls
+from portico.testing.sandbox import NoWalls
 from tests.adapters.mcp.pools import HOME, a_pool
 from tests.installation import installation
 from tests.real_servers import canary_probe

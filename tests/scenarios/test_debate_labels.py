@@ -26,7 +26,7 @@ from portico.guard.core.errors import OwnRequest
 from portico.guard.core.principals import Role
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices, a_reply, a_vote
+from portico.testing.debate_fakes import ScriptedVoice, ScriptedVoices, a_reply, a_vote
 from tests.storm.debate_house import DebateHouse, debate_house
 
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres]

@@ -18,8 +18,8 @@ from portico.debate.core.questions import Cap, Preset
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.debate_voices import ScriptedVoice
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.debate_fakes import ScriptedVoice
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.copies import Template
 from tests.storm.bridge_bugs import Bug
 from tests.storm.debate_house import DebateHouse, debate_house

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from portico.debate.core.questions import Preset
-from portico.testing.debate_voices import ScriptedVoice
+from portico.testing.debate_fakes import ScriptedVoice
 from tests.debate.room import Room
 from tests.entered import Entered, Record
 from tests.installation import installation

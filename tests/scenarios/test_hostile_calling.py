@@ -19,7 +19,7 @@ from portico.adapters.cross_domain.event_sinks import LoggedNews
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.assemble_gateway import Limits, assemble_gateway
+from portico.app.gateway_wiring import Limits, assemble_gateway
 from portico.engine.core.runs import Leg, Queue, Run, RunStatus
 from portico.engine.execution import RunLeg
 from portico.engine.runs import Kind, Kinds, RunWish, StartRun
@@ -42,13 +42,11 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.sandbox.core.requests import CodeEnd
 from portico.sandbox.requests import Interpreter
-from portico.testing.events import MemoryEventLog
+from portico.testing.engine import MemoryEventLog
 from portico.testing.gateway import MemoryResults, a_tool, an_approved_server
-from portico.testing.gateway_doors import memory_gateway
-from portico.testing.guard import MemoryKeyRing, a_space, an_identity
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import BEGINNING
-from portico.testing.world import HeldKey, MemoryWorld
+from portico.testing.gateway_fakes import memory_gateway
+from portico.testing.guard import MemoryKeyRing, MemoryRules, a_space, an_identity
+from portico.testing.memory_store import BEGINNING, HeldKey, MemoryWorld
 from portico.workflows.core.programs import (
     PROGRAM,
     Left,

@@ -21,7 +21,7 @@ from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import ApiKey
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_space, an_identity
-from portico.testing.kernel import SeededEntropy
+from portico.testing.memory_store import SeededEntropy
 from tests.contracts.doors import PEPPER, a_key
 from tests.scenarios.limited_caller import Caller, Job
 

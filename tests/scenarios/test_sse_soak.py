@@ -16,7 +16,7 @@ import psutil
 import pytest
 from starlette.types import Receive
 
-from portico.app.ground import Ground
+from portico.app.app_context import Ground
 from portico.interfaces.http.streaming import Connection
 from portico.kernel.ids import PrincipalId, SpaceId
 from tests.installation import Installation

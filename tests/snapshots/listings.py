@@ -13,7 +13,7 @@ from portico.adapters.builtin.server import OFFERED
 from portico.interfaces.mcp.bridge.server import BridgeFace
 from portico.interfaces.mcp.debate.server import DebateFace
 from portico.interfaces.mcp.mount import McpFace
-from portico.testing.upstreams import seen
+from portico.testing.gateway import seen
 from tests.interfaces.console.conftest import console_of
 from tests.interfaces.console.shop import DROP, FIND, accepted
 from tests.interfaces.http.conftest import built

@@ -17,9 +17,9 @@ from portico.guard.core.principals import Role
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.label import PUBLIC
 from portico.testing.agent_data import TEAM
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.kernel import TickingClock
-from portico.testing.upstreams import seen, text
+from portico.testing.gateway import seen, text
+from portico.testing.gateway_fakes import ANYTHING
+from portico.testing.memory_store import TickingClock
 from tests.guard.approvals import an_act, an_approval
 from tests.interfaces.console.bridge_scene import Scene
 from tests.interfaces.console.chat_data import a_turn, a_use

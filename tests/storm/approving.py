@@ -26,10 +26,10 @@ from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresKeys
 from portico.adapters.postgres.guard.principals import PostgresPrincipals
 from portico.adapters.postgres.transaction import LineAfterCommit, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.approvals import GatewaySide, open_approvals
-from portico.app.assemble_approvals import ApprovalDoors
-from portico.app.assemble_gateway import assemble_gateway
-from portico.app.outside import Outside
+from portico.app.gateway_wiring import assemble_gateway
+from portico.app.guard import GatewaySide, open_approvals
+from portico.app.guard_wiring import ApprovalDoors
+from portico.app.shared_dependencies import Outside
 from portico.engine.runs import Kinds
 from portico.gateway.core.calls import Answer, Called, Target
 from portico.gateway.core.catalog_snapshot import ToolRef
@@ -45,15 +45,12 @@ from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.settings.guard import ApprovalsSettings
-from portico.testing.audit import MemoryAudit
-from portico.testing.events import MemoryBus
-from portico.testing.gateway import a_tool, an_approved_server
-from portico.testing.gateway_doors import memory_gateway
-from portico.testing.guard import a_space, an_identity
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.upstreams import ScriptedUpstreams, seen, text
-from portico.testing.vault import MemoryVault
-from portico.testing.world import MemoryWorld
+from portico.testing.engine import MemoryBus
+from portico.testing.gateway import ScriptedUpstreams, a_tool, an_approved_server, seen, text
+from portico.testing.gateway_fakes import memory_gateway
+from portico.testing.guard import MemoryAudit, MemoryRules, a_space, an_identity
+from portico.testing.memory_store import MemoryWorld
+from portico.testing.secrets import MemoryVault
 from tests.contracts.doors import a_key
 from tests.storm.house import House
 from tests.storm.worker import Orders, Wire, until_killed

@@ -24,8 +24,8 @@ from portico.adapters.postgres.guard.approvals import PostgresApprovals
 from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.app.assemble_debates import DebateDoors, assemble_debates, debate_kinds
-from portico.app.starting import starting
+from portico.app.debates import DebateDoors, assemble_debates, debate_kinds
+from portico.app.run_workers import starting
 from portico.bridge.core.declassification import found
 from portico.debate.core.debates import Debate
 from portico.engine.core.runs import Queue
@@ -37,8 +37,12 @@ from portico.interfaces.http.use_cases import DebateUseCases
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal
 from portico.testing.agents import Words
-from portico.testing.debate_doors import MemoryDebateLogs, SpellingMeaning
-from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
+from portico.testing.debate_fakes import (
+    MemoryDebateLogs,
+    ScriptedVoice,
+    ScriptedVoices,
+    SpellingMeaning,
+)
 from portico.workflows.core.plan_report import Mode
 from portico.workflows.execution import EngineSide
 from portico.workflows.run_context import Outputs

@@ -32,8 +32,8 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.debate_voices import a_voice
-from portico.testing.kernel import BEGINNING
+from portico.testing.debate_fakes import a_voice
+from portico.testing.memory_store import BEGINNING
 from tests.storm.bridge_world import COMMON, READERS
 from tests.storm.debate_house import DebateHouse
 from tests.storm.deck import name_of

@@ -30,7 +30,7 @@ from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.testing.audit import MemoryAudit
+from portico.testing.guard import MemoryAudit
 from tests.servers import embedded_store, migrate
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from portico.adapters.builtin.server import RoutedUpstreams
 from portico.adapters.postgres.engine.journal import PostgresJournal
 from portico.adapters.postgres.gateway.calls import PostgresCallHistory
-from portico.app.ground import Ground
+from portico.app.app_context import Ground
 from portico.app.serve import serve
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Leg, RunStatus, Taken

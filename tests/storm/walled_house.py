@@ -39,7 +39,7 @@ from portico.adapters.postgres.transaction import (
     Transactions,
     open_pool,
 )
-from portico.app.assemble_bridge import BridgeDoors, assemble_bridge
+from portico.app.bridge import BridgeDoors, assemble_bridge
 from portico.bridge.core.declassification import found
 from portico.bridge.core.messages import MessageId
 from portico.bridge.declassification import DECLASSIFICATION, CarryOutDeclassification
@@ -60,28 +60,36 @@ from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.approvals import AnyArguments, ApprovalsTold, MemoryApprovals
-from portico.testing.audit import MemoryAudit
-from portico.testing.bridge_declassifications import MemoryDeclassifications
-from portico.testing.bridge_leases import MemoryLeases
-from portico.testing.bridge_memory import MemoryAttachments, MemoryMemory
-from portico.testing.bridge_messages import MemoryMessages
-from portico.testing.bridge_read_state import MemoryMessageSearch, MemoryReadState
-from portico.testing.bridge_talk import MemoryConversations, MemoryPeople, MemoryProjects
-from portico.testing.bridge_work import MemoryPresences, MemoryWorks
-from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.bridge_conversations import (
+    MemoryConversations,
+    MemoryMessages,
+    MemoryMessageSearch,
+    MemoryPeople,
+    MemoryProjects,
+    MemoryReadState,
+)
+from portico.testing.bridge_memory import (
+    MemoryAttachments,
+    MemoryDeclassifications,
+    MemoryLeases,
+    MemoryMemory,
+    MemoryPresences,
+    MemoryWorks,
+)
 from portico.testing.gateway import MemoryResults
 from portico.testing.guard import (
+    MemoryAudit,
     MemoryKeyRing,
     MemoryKeys,
     MemoryPrincipals,
+    MemoryRules,
     MemorySpaces,
+    MemoryTaskContexts,
     a_space,
     an_identity,
 )
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.vault import MemoryVault
-from portico.testing.world import MemoryWorld, together
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
+from portico.testing.secrets import MemoryVault
 from tests.contracts.doors import a_key
 from tests.engine.room import nothing
 

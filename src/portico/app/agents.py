@@ -1,5 +1,4 @@
-"""Agents on their real doors: the tools of the gateway, the models that are reached from here, the
-store, and the engine that carries out their runs."""
+"""Agents: their use cases, and the adapters that they run on."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -9,6 +8,7 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 
+from portico.adapters.agent_toml import TomlAgentFiles
 from portico.adapters.builtin.status import Spent
 from portico.adapters.cross_domain.agent_tool_exposure import GatewayToolNames, Offers
 from portico.adapters.cross_domain.agent_toolbox import (
@@ -36,12 +36,29 @@ from portico.adapters.postgres.gateway.servers import PostgresServers
 from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.guard.principals import PostgresPrincipals
 from portico.adapters.postgres.transaction import BusAfterCommit
+from portico.adapters.telemetry.agent_spans import OtlpSpans
 from portico.adapters.tokens import O200k
+from portico.agents.agent_checks import CheckAgent
 from portico.agents.agent_loop import RunAgent, TakeTurn
+from portico.agents.agents import (
+    ChangeAgent,
+    CreateAgent,
+    DiffVersions,
+    DuplicateAgent,
+    ExportAgent,
+    ImportAgent,
+    ListAgents,
+    ListTemplates,
+    ListVersions,
+    RemoveAgent,
+    RestoreVersion,
+    ShowAgent,
+)
 from portico.agents.conversations import TakeQuestion
 from portico.agents.core.model_requests import ModelAsk, ModelInfo, ModelRef, Piece, ProviderState
 from portico.agents.core.traces import TraceFilter
 from portico.agents.model_calls import AskModel, PrepareQuestion
+from portico.agents.ports import Agents, Identities, ModelBook, ToolNames, Traces
 from portico.agents.runs import (
     AGENT,
     AnswerInterrupts,
@@ -53,23 +70,105 @@ from portico.agents.runs import (
     StopRun,
 )
 from portico.agents.tool_calls import MakeCalls
-from portico.app.assemble_agents import AgentDoors as DataDoors
-from portico.app.assemble_agents import assemble_agents
-from portico.app.assemble_workflows import WorkflowDoors
-from portico.app.background import Lasting, ended, kept_up
-from portico.app.builtin import HouseDoors
-from portico.app.gateway import Opened
-from portico.app.ground import Ground
+from portico.agents.traces import (
+    ExportTrace,
+    ListTraces,
+    Settling,
+    ShowModelStats,
+    ShowToolStats,
+    ShowTrace,
+    TraceReports,
+)
+from portico.app.app_context import Ground
+from portico.app.gateway import HouseDoors, Opened
 from portico.app.models import ModelDoors, model_use_cases, open_models
-from portico.app.outside import Outside
-from portico.app.starting import starting
+from portico.app.run_workers import Lasting, ended, kept_up, starting
+from portico.app.shared_dependencies import Outside
+from portico.app.workflows import WorkflowDoors
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
 from portico.gateway.discovery import KeepBuiltin
 from portico.guard.authentication import AsTheyAre
+from portico.guard.ports import Audit, Contexts, Together
 from portico.interfaces.http.use_cases import AgentRunUseCases, AgentUseCases, ModelUseCases
-from portico.kernel.clock import Clock
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.principal import Principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDoors:
+    agents: Agents
+    identities: Identities
+    traces: Traces
+    reports: TraceReports
+    settling: Settling
+    book: ModelBook
+    tools: ToolNames
+    contexts: Contexts
+    together: Together
+    audit: Audit
+    clock: Clock
+    entropy: Entropy
+    version: str
+
+
+def assemble_agents(doors: AgentDoors) -> AgentUseCases:
+    agents, contexts, files = doors.agents, doors.contexts, TomlAgentFiles()
+    check = CheckAgent(book=doors.book, tools=doors.tools, contexts=contexts)
+    create = CreateAgent(
+        agents=agents,
+        identities=doors.identities,
+        check_agent=check,
+        together=doors.together,
+        audit=doors.audit,
+        clock=doors.clock,
+        entropy=doors.entropy,
+    )
+    change = ChangeAgent(
+        agents=agents,
+        identities=doors.identities,
+        check_agent=check,
+        together=doors.together,
+        audit=doors.audit,
+        clock=doors.clock,
+    )
+    show = ShowAgent(agents=agents, contexts=contexts)
+    versions = ListVersions(agents=agents, contexts=contexts)
+    return AgentUseCases(
+        create_agent=create,
+        change_agent=change,
+        remove_agent=RemoveAgent(
+            agents=agents,
+            identities=doors.identities,
+            together=doors.together,
+            audit=doors.audit,
+        ),
+        duplicate_agent=DuplicateAgent(agents=agents, contexts=contexts, create_agent=create),
+        show_agent=show,
+        list_agents=ListAgents(agents=agents),
+        check_agent=check,
+        list_versions=versions,
+        diff_versions=DiffVersions(list_versions=versions),
+        restore_version=RestoreVersion(list_versions=versions, change_agent=change),
+        export_agent=ExportAgent(show_agent=show, files=files),
+        import_agent=ImportAgent(
+            agents=agents,
+            files=files,
+            check_agent=check,
+            create_agent=create,
+            change_agent=change,
+        ),
+        list_templates=ListTemplates(),
+        list_traces=ListTraces(reports=doors.reports, settling=doors.settling, contexts=contexts),
+        show_trace=ShowTrace(traces=doors.traces, settling=doors.settling, contexts=contexts),
+        export_trace=ExportTrace(traces=doors.traces, spans=OtlpSpans(doors.version)),
+        show_tool_stats=ShowToolStats(reports=doors.reports),
+        show_model_stats=ShowModelStats(reports=doors.reports),
+    )
+
+
+# Agents on their real doors: the tools of the gateway, the models that are reached from here, the
+# store, and the engine that carries out their runs.
 
 
 @dataclass(slots=True)
@@ -110,7 +209,7 @@ class OpenedAgents:
     """What faces are given, by the names that they know it by."""
     kinds: Sequence[Kind]
     models: LateModels
-    doors: "AgentDoors"
+    doors: "AgentsAgentDoors"
     runs: AgentRunUseCases
     ground: Ground
     outside: Outside
@@ -134,7 +233,7 @@ class OpenedAgents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentDoors:
+class AgentsAgentDoors:
     """What is put together once, and used in several places."""
 
     ground: Ground
@@ -185,7 +284,7 @@ class AgentDoors:
     def use_cases(self, runs: AgentRunUseCases) -> AgentUseCases:
         transactions = self.outside.transactions
         return assemble_agents(
-            DataDoors(
+            AgentDoors(
                 agents=self.agents,
                 identities=self.identities,
                 traces=self.traces,
@@ -381,13 +480,13 @@ def _keep_server(outside: Outside) -> KeepBuiltin:
     )
 
 
-def agent_doors(ground: Ground, outside: Outside, opened: Opened) -> AgentDoors:
+def agent_doors(ground: Ground, outside: Outside, opened: Opened) -> AgentsAgentDoors:
     transactions, clock, entropy = outside.transactions, outside.clock, outside.entropy
     plans = opened.gateway.programs.workflows
     log = PostgresEventLog(transactions, outside.bus, clock, entropy)
     seal = AesSivSeal.from_pepper(ground.pepper())
     tails = Tails(log=log, bus=outside.bus, seal=seal, wording=JsonLines())
-    return AgentDoors(
+    return AgentsAgentDoors(
         ground=ground,
         outside=outside,
         gateway=opened,

@@ -22,7 +22,7 @@ from portico.adapters.sandbox.probes.attempts import CanaryAttempts, situation
 from portico.adapters.sandbox.server_processes import Looking, ServerCells, ServerWalls
 from portico.adapters.system.files import short_folder
 from portico.adapters.system.removing import remove_tree
-from portico.app.ground import Ground
+from portico.app.app_context import Ground
 from portico.sandbox.core.errors import BoxUnavailable
 from portico.sandbox.core.probes import Backend, Report
 from portico.sandbox.core.profile import Limits

@@ -1,13 +1,14 @@
-"""The bridge on its real doors, and what goes on for it in the background."""
+"""The bridge: its use cases, its adapters, and what goes on in the background."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
 
+from portico.adapters.cross_domain.approval_runs import RunErrands
 from portico.adapters.cross_domain.embeddings import MessageMeaning
 from portico.adapters.crypto import AesSivSeal, Ed25519Signing
 from portico.adapters.postgres.bridge.conversations import (
@@ -27,18 +28,334 @@ from portico.adapters.postgres.bridge.search import (
 from portico.adapters.postgres.bridge.work_items import PostgresWorks
 from portico.adapters.postgres.guard.principals import PostgresPeople
 from portico.adapters.postgres.transaction import BusAfterCommit, EnginePool
-from portico.app.assemble_bridge import BridgeDoors, ask_to_lower, assemble_bridge
-from portico.app.background import Lasting, ended, kept_up
+from portico.app.app_context import Ground
 from portico.app.gateway import Opened
-from portico.app.ground import Ground
-from portico.app.outside import Outside
+from portico.app.guard_wiring import ApprovalDoors
+from portico.app.run_workers import Lasting, ended, kept_up, starting
+from portico.app.shared_dependencies import Outside
+from portico.bridge.activity import Bulletin, Cursors, FollowConversations
+from portico.bridge.attachments import Attach, FetchAttachment
+from portico.bridge.conversations import (
+    ChangeConversation,
+    CreateConversation,
+    Join,
+    Leave,
+    ListConversations,
+    ListParticipants,
+    Mute,
+    OpenConversation,
+    OpenMessage,
+    ShowConversation,
+)
+from portico.bridge.core.activity import Direction
 from portico.bridge.core.declassification import found
-from portico.bridge.declassification import DECLASSIFICATION, CarryOutDeclassification
-from portico.bridge.search import EmbedMessages
+from portico.bridge.declassification import (
+    DECLASSIFICATION,
+    CarryOutDeclassification,
+    Declassifications,
+    ListDeclassifications,
+    ProposeDeclassification,
+    Scanner,
+    Signing,
+)
+from portico.bridge.export import ExportProject
+from portico.bridge.leases import CheckLease, ListLeases, ReleaseLease, RenewLease, TakeLease
+from portico.bridge.memory import Forget, ListMemory, MemoryHistory, Recall, Remember, SearchMemory
+from portico.bridge.messages import (
+    Acknowledge,
+    DeleteMessage,
+    EditMessage,
+    ListAcknowledged,
+    LookBack,
+    NamePeople,
+    ReadMessages,
+    ReadThread,
+    SendMessage,
+    ShowMessage,
+    ShowVersions,
+    TailCursor,
+)
+from portico.bridge.ports import (
+    Attachments,
+    Conversations,
+    Leases,
+    Memory,
+    Messages,
+    People,
+    Presences,
+    Projects,
+    ReadState,
+    Works,
+)
+from portico.bridge.presence import ListPresence, SayPresence, WhoAmI
+from portico.bridge.projects import (
+    ChangeProject,
+    CreateProject,
+    ListProjects,
+    OpenProject,
+    ShowProject,
+)
+from portico.bridge.read_state import CountUnread, MarkOne, MarkRead, ShowInbox
+from portico.bridge.search import EmbedMessages, Meaning, MessageSearch, SearchMessages
+from portico.bridge.taint import Marks
+from portico.bridge.work_items import (
+    AddWork,
+    ClaimWork,
+    EndWork,
+    HandOverWork,
+    ListWork,
+    OpenWork,
+    ShowWork,
+)
+from portico.engine.ports import Bus, Seal
 from portico.engine.runs import Kind
-from portico.interfaces.http.use_cases import BridgeUseCases, UseCases
+from portico.guard.approvals import AskApproval
+from portico.guard.authentication import AsTheyAre
+from portico.guard.ports import Audit, Contexts, KeyRing, Together
+from portico.interfaces.http.use_cases import (
+    BridgeUseCases,
+    LettingOutUseCases,
+    TalkUseCases,
+    ThingUseCases,
+    UseCases,
+)
 from portico.interfaces.mcp.bridge.definitions import BridgeUses
-from portico.kernel.clock import Clock
+from portico.kernel.clock import Clock, Entropy
+from portico.workflows.execution import EngineSide
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeDoors:
+    projects: Projects
+    conversations: Conversations
+    messages: Messages
+    read_state: ReadState
+    people: People
+    search: MessageSearch
+    meaning: Meaning
+    memory: Memory
+    attachments: Attachments
+    leases: Leases
+    works: Works
+    presences: Presences
+    declassifications: Declassifications
+    scan: Scanner
+    signing: Signing
+    ask: AskApproval
+    """For something to be made less secret."""
+    contexts: Contexts
+    key_ring: KeyRing
+    seal: Seal
+    bus: Bus
+    """That speaks once what it speaks of can be seen."""
+    together: Together
+    audit: Audit
+    clock: Clock
+    entropy: Entropy
+    look: float = 5.0
+    """Seconds until a conversation is looked at without a wake-up, which may have been lost."""
+
+    @property
+    def marks(self) -> Marks:
+        return Marks(self.contexts)
+
+    @property
+    def as_they_are(self) -> AsTheyAre:
+        return AsTheyAre(key_ring=self.key_ring, clock=self.clock)
+
+
+def assemble_bridge(doors: BridgeDoors) -> BridgeUseCases:
+    return BridgeUseCases(talk=_talk(doors), things=_things(doors), letting_out=_letting_out(doors))
+
+
+def _talk(doors: BridgeDoors) -> TalkUseCases:
+    projects, conversations, messages = doors.projects, doors.conversations, doors.messages
+    marks, together, audit = doors.marks, doors.together, doors.audit
+    clock, entropy, read_state = doors.clock, doors.entropy, doors.read_state
+    cursors = Cursors(doors.seal)
+    bulletin = Bulletin(
+        conversations=conversations,
+        messages=messages,
+        as_they_are=doors.as_they_are,
+        bus=doors.bus,
+        look=doors.look,
+    )
+    here, message = OpenConversation(conversations, marks), OpenMessage(messages, marks)
+    return TalkUseCases(
+        create_project=CreateProject(projects=projects, marks=marks, clock=clock, entropy=entropy),
+        show_project=ShowProject(projects=projects, marks=marks),
+        change_project=ChangeProject(
+            projects=projects, marks=marks, together=together, audit=audit, clock=clock
+        ),
+        list_projects=ListProjects(projects=projects, marks=marks),
+        create_conversation=CreateConversation(
+            open_project=OpenProject(projects, marks),
+            conversations=conversations,
+            marks=marks,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+        ),
+        show_conversation=ShowConversation(open_conversation=here),
+        change_conversation=ChangeConversation(
+            conversations=conversations,
+            open_conversation=here,
+            marks=marks,
+            together=together,
+            audit=audit,
+            clock=clock,
+        ),
+        list_conversations=ListConversations(
+            projects=projects, conversations=conversations, marks=marks
+        ),
+        list_participants=ListParticipants(conversations=conversations, open_conversation=here),
+        join=Join(
+            conversations=conversations,
+            open_conversation=here,
+            marks=marks,
+            together=together,
+            audit=audit,
+        ),
+        leave=Leave(
+            conversations=conversations,
+            open_conversation=here,
+            marks=marks,
+            together=together,
+            audit=audit,
+        ),
+        mute=Mute(conversations=conversations),
+        send_message=SendMessage(
+            conversations=conversations,
+            open_conversation=here,
+            messages=messages,
+            attachments=doors.attachments,
+            people=doors.people,
+            marks=marks,
+            bus=doors.bus,
+            clock=clock,
+            entropy=entropy,
+        ),
+        edit_message=EditMessage(messages=messages, open_message=message, marks=marks, clock=clock),
+        delete_message=DeleteMessage(
+            messages=messages,
+            open_message=message,
+            marks=marks,
+            together=together,
+            audit=audit,
+            clock=clock,
+        ),
+        show_versions=ShowVersions(messages=messages, open_message=message, marks=marks),
+        read_messages=ReadMessages(
+            messages=messages,
+            marks=marks,
+            cursors=cursors,
+            bulletin=bulletin,
+            as_they_are=doors.as_they_are,
+        ),
+        look_back=LookBack(
+            messages=messages, marks=marks, cursors=Cursors(doors.seal, Direction.BACK)
+        ),
+        read_thread=ReadThread(messages=messages, open_message=message, marks=marks),
+        show_message=ShowMessage(open_message=message),
+        tail_cursor=TailCursor(messages=messages, marks=marks, cursors=cursors),
+        mark_read=MarkRead(read_state=read_state, cursors=cursors),
+        mark_one=MarkOne(read_state=read_state, open_message=message),
+        acknowledge=Acknowledge(messages=messages, open_message=message, marks=marks, clock=clock),
+        list_acknowledged=ListAcknowledged(messages=messages, open_message=message),
+        count_unread=CountUnread(read_state=read_state, marks=marks),
+        show_inbox=ShowInbox(
+            conversations=conversations,
+            messages=messages,
+            read_state=read_state,
+            marks=marks,
+            clock=clock,
+        ),
+        follow_conversations=FollowConversations(
+            conversations=conversations, bulletin=bulletin, marks=marks
+        ),
+        search_messages=SearchMessages(search=doors.search, meaning=doors.meaning, marks=marks),
+        who_am_i=WhoAmI(marks=marks),
+        name_people=NamePeople(people=doors.people),
+    )
+
+
+def _things(doors: BridgeDoors) -> ThingUseCases:
+    marks, clock, entropy = doors.marks, doors.clock, doors.entropy
+    memory, attachments, leases = doors.memory, doors.attachments, doors.leases
+    works, presences = doors.works, doors.presences
+    here = OpenProject(doors.projects, marks)
+    work = OpenWork(here, works, marks)
+    return ThingUseCases(
+        remember=Remember(open_project=here, memory=memory, marks=marks, clock=clock),
+        recall=Recall(open_project=here, memory=memory, marks=marks),
+        forget=Forget(open_project=here, memory=memory, marks=marks, clock=clock),
+        list_memory=ListMemory(open_project=here, memory=memory, marks=marks),
+        search_memory=SearchMemory(open_project=here, memory=memory, marks=marks),
+        memory_history=MemoryHistory(open_project=here, memory=memory, marks=marks),
+        attach=Attach(open_project=here, attachments=attachments, marks=marks, clock=clock),
+        fetch_attachment=FetchAttachment(attachments=attachments, marks=marks),
+        take_lease=TakeLease(
+            open_project=here, leases=leases, marks=marks, clock=clock, entropy=entropy
+        ),
+        renew_lease=RenewLease(open_project=here, leases=leases, marks=marks),
+        release_lease=ReleaseLease(open_project=here, leases=leases, marks=marks),
+        check_lease=CheckLease(open_project=here, leases=leases),
+        list_leases=ListLeases(open_project=here, leases=leases),
+        add_work=AddWork(open_project=here, works=works, marks=marks, clock=clock, entropy=entropy),
+        show_work=ShowWork(open_work=work),
+        list_work=ListWork(open_project=here, works=works, marks=marks),
+        claim_work=ClaimWork(open_work=work, works=works, clock=clock),
+        hand_over_work=HandOverWork(open_work=work, works=works, clock=clock),
+        end_work=EndWork(open_work=work, works=works, clock=clock),
+        say_presence=SayPresence(open_project=here, presences=presences, marks=marks, clock=clock),
+        list_presence=ListPresence(open_project=here, presences=presences, clock=clock),
+    )
+
+
+def ask_to_lower(
+    approvals: ApprovalDoors, engine: EngineSide, kind: str = DECLASSIFICATION
+) -> AskApproval:
+    """Whoever says yes lets a run go on, which was begun with the request."""
+    clock, entropy = approvals.clock, approvals.entropy
+    errands = RunErrands(
+        start_run=starting(engine.runs, engine.line, clock, entropy, kind),
+        runs=engine.runs,
+        line=engine.line,
+        bus=engine.bus,
+        kind=kind,
+    )
+    return replace(approvals.ask_first().ask, errands=errands)
+
+
+def _letting_out(doors: BridgeDoors) -> LettingOutUseCases:
+    message = OpenMessage(doors.messages, doors.marks)
+    return LettingOutUseCases(
+        propose_declassification=ProposeDeclassification(
+            conversations=doors.conversations,
+            open_message=message,
+            marks=doors.marks,
+            scan=doors.scan,
+            ask=doors.ask,
+        ),
+        list_declassifications=ListDeclassifications(
+            declassifications=doors.declassifications,
+            open_message=message,
+            marks=doors.marks,
+            signing=doors.signing,
+        ),
+        export_project=ExportProject(
+            projects=doors.projects,
+            conversations=doors.conversations,
+            messages=doors.messages,
+            memory=doors.memory,
+            works=doors.works,
+            marks=doors.marks,
+            as_they_are=doors.as_they_are,
+            audit=doors.audit,
+        ),
+    )
+
 
 _EMBEDDING: Final = timedelta(seconds=5)
 """How long what was said may be without a vector, where there is time for it."""

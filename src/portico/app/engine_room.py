@@ -15,7 +15,7 @@ from portico.adapters.postgres.engine.lease import Lease
 from portico.adapters.postgres.engine.retention import PostgresRetention
 from portico.adapters.postgres.transaction import EnginePool
 from portico.adapters.telemetry.spans import ObservedJournal, observed_leg
-from portico.app.outside import Outside
+from portico.app.shared_dependencies import Outside
 from portico.engine.core.retention import Keep
 from portico.engine.core.runs import Queue
 from portico.engine.execution import RunLeg

@@ -1,18 +1,49 @@
-"""The gateway on its real doors, and what of it goes on for as long as the server runs."""
+"""The gateway on its adapters, and what of it goes on for as long as the server runs."""
 
 import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import httpx2
 
-from portico.adapters.builtin.server import LAUNCH, Part, RoutedUpstreams, ServersWithBuiltin
+from portico.adapters.builtin.files import (
+    ListFiles,
+    MakeFolder,
+    MoveFile,
+    Owner,
+    ReadFile,
+    RemoveFile,
+    Workspaces,
+    WriteFile,
+)
+from portico.adapters.builtin.programs import OpenBox, RunCode, Shell
+from portico.adapters.builtin.server import (
+    LAUNCH,
+    BuiltinTools,
+    Part,
+    RoutedUpstreams,
+    ServersWithBuiltin,
+)
+from portico.adapters.builtin.status import (
+    CheckPermission,
+    Measures,
+    Metrics,
+    Models,
+    ModelsInfo,
+    Notify,
+    OwnRuns,
+    Tell,
+    Weigh,
+    WorkflowState,
+)
+from portico.adapters.builtin.web import Fetch, SendRequest
 from portico.adapters.client_configs import FileSources
 from portico.adapters.cross_domain.tool_servers import AgentTools
 from portico.adapters.embeddings.sentence_encoders import open_encoder
@@ -20,6 +51,7 @@ from portico.adapters.embeddings.static_table import StaticTable
 from portico.adapters.json_schema import JsonSchemaCheck
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.stdio import Terms
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.gateway.calls import PostgresCallHistory
 from portico.adapters.postgres.gateway.results import PostgresResults
 from portico.adapters.postgres.gateway.servers import PostgresServers
@@ -30,40 +62,168 @@ from portico.adapters.postgres.workflows.saved import PostgresSavedWorkflows
 from portico.adapters.stemming import stem
 from portico.adapters.system.shipped_lists import shipped_effects, shipped_profiles
 from portico.adapters.tokens import O200k
-from portico.app.about_house import bring_house
-from portico.app.ahead import open_ahead
-from portico.app.approvals import GatewaySide, open_approvals
-from portico.app.assemble_gateway import Gateway, GatewayDoors, Limits, assemble_gateway
-from portico.app.background import Lasting, ended, kept_up
+from portico.app.app_context import Ground
 from portico.app.box import Boxes
-from portico.app.builtin import BuiltinDoors, open_builtin
-from portico.app.client_files import client_files
-from portico.app.edges import open_learning
-from portico.app.encoders import GroundEncoders
-from portico.app.ground import Ground
-from portico.app.oauth import open_logins
-from portico.app.outside import Outside
-from portico.app.policy import open_policy
-from portico.app.secrets import SecretDoors
-from portico.app.suggest import open_suggestions
-from portico.app.workflows import GatewayDoorsOfPlans, inline_engine, open_workflows
+from portico.app.client_configs import client_files
+from portico.app.gateway_wiring import Gateway, GatewayDoors, Limits, assemble_gateway
+from portico.app.guard import GatewaySide, SecretDoors, open_approvals, open_logins, open_policy
+from portico.app.learning import open_ahead, open_learning, open_suggestions
+from portico.app.models import GroundEncoders
+from portico.app.run_workers import Lasting, ended, kept_up
+from portico.app.shared_dependencies import Outside
+from portico.app.workflows import GatewayDoorsOfPlans, WorkflowDoors, inline_engine, open_workflows
+from portico.engine.notifications import TellPeople
 from portico.engine.ports import Bus
 from portico.engine.runs import Kind
-from portico.gateway.catalog import CATALOGUE
+from portico.gateway.calls import CheckArguments, ShowOwnFigures
+from portico.gateway.catalog import CATALOGUE, Catalogues
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.servers import AGENTS, BUILTIN
 from portico.gateway.discovery import KeepBuiltin, look_again
-from portico.gateway.ports import Embedder
+from portico.gateway.policy_targets import ToolAims, WeighCall
+from portico.gateway.ports import Embedder, SchemaCheck, Servers
 from portico.gateway.results import KeepResult
 from portico.gateway.server_files import FollowSources, ReconcileServers
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
+from portico.guard.policy import Decide
 from portico.interfaces.http.use_cases import UseCases
 from portico.interfaces.mcp.request_context import GatewayUses, WorkflowUses
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
+from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.requests import Files, Interpreter, Web
 from portico.settings.load import process_environment
+from portico.workflows.run_queries import LookAtOwn
 from portico.workflows.runs import LatestAnswer
+
+if TYPE_CHECKING:
+    from portico.adapters.monty.interpreter import MontyInterpreter
+
+
+@dataclass(slots=True, kw_only=True)
+class HouseDoors:
+    """Other parts of Portico, each brought as soon as it is put together."""
+
+    models: Models | None = None
+    runs: OwnRuns | None = None
+    measures: Measures | None = None
+    weigh: Weigh | None = None
+    tell: Tell | None = None
+
+
+@dataclass(slots=True)
+class BuiltinDoors:
+    ground: Ground
+    house: HouseDoors = field(default_factory=HouseDoors)
+    _client: "httpx2.AsyncClient | None" = None
+    _interpreter: "MontyInterpreter | None" = None
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """What was opened meanwhile is closed at the end."""
+        try:
+            yield
+        finally:
+            if self._client is not None:
+                await self._client.aclose()
+            if self._interpreter is not None:
+                await self._interpreter.close()
+
+    async def open_web(self) -> Web:
+        from portico.adapters.egress.client import GuardedWeb, guarded_client
+
+        async with self._opening:
+            if self._client is None:  # in a thread: it reads all certificates that we trust
+                allow = self.ground.loaded.settings.web.places
+                self._client = await asyncio.to_thread(guarded_client, allow=allow)
+        return GuardedWeb(self._client)
+
+    async def open_interpreter(self) -> Interpreter:
+        async with self._opening:
+            if self._interpreter is None:
+                self._interpreter = await asyncio.to_thread(_new_interpreter)
+        return self._interpreter
+
+
+def open_builtin(ground: Ground, doors: BuiltinDoors, open_box: OpenBox) -> BuiltinTools:
+    workspaces = Workspaces(ground.loaded.paths.workspaces, _files, owner=_owner(ground))
+    house = doors.house
+    return BuiltinTools(
+        [
+            Shell(open_box, workspaces),
+            ReadFile(workspaces),
+            WriteFile(workspaces),
+            ListFiles(workspaces),
+            MoveFile(workspaces),
+            RemoveFile(workspaces),
+            MakeFolder(workspaces),
+            Fetch(doors.open_web),
+            SendRequest(doors.open_web),
+            RunCode(doors.open_interpreter),
+            ModelsInfo(lambda: house.models),
+            WorkflowState(lambda: house.runs),
+            Metrics(lambda: house.measures),
+            CheckPermission(lambda: house.weigh),
+            Notify(lambda: house.tell),
+        ]
+    )
+
+
+def _files(folder: Path) -> Files:
+    from portico.adapters.confined_files import FolderFiles
+
+    return FolderFiles(folder)
+
+
+def _new_interpreter() -> "MontyInterpreter":
+    from portico.adapters.monty.interpreter import MontyInterpreter
+
+    return MontyInterpreter()
+
+
+def _owner(ground: Ground) -> Owner | None:
+    """Whoever things in the box run as, if that is not us."""
+    from portico.adapters.sandbox.runner import account_for
+
+    try:
+        account = account_for(ground.loaded.settings.box.run_as)
+    except BoxUnavailable:
+        return None
+    return Owner(account.uid, account.gid) if account.switch else None
+
+
+# What Portico's own tools are told about Portico itself, by the parts that the gateway is of.
+
+
+def bring_house(  # noqa: PLR0913 # the parts, one by one
+    house: HouseDoors,
+    outside: Outside,
+    *,
+    catalogues: Catalogues,
+    servers: Servers,
+    schemas: SchemaCheck,
+    workflows: WorkflowDoors,
+    decide: Decide,
+) -> None:
+    """All but what agents bring: their models, and what their runs used up."""
+    house.weigh = WeighCall(
+        aims=ToolAims(catalogues=catalogues),
+        check=CheckArguments(catalogues=catalogues, schemas=schemas),
+        decide=decide,
+    )
+    house.runs = LookAtOwn(engines=workflows.engines, show=workflows.show())
+    house.measures = Measures(
+        figures=ShowOwnFigures(history=workflows.history, servers=servers, clock=outside.clock)
+    )
+    house.tell = TellPeople(
+        log=PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy),
+        contexts=workflows.contexts,
+        clock=outside.clock,
+        clean=outside.clean,
+    )
+
 
 _log: Final = logging.getLogger("portico.gateway")
 

@@ -3,30 +3,180 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Final
 
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from portico.adapters.crypto import AesSivSeal
+from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.system.bind_address import listen, listen_privately
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.system.pid_file import HeldNote, living_note
 from portico.adapters.system.process import LastCall, collect_rarely, end_orderly
-from portico.app.ground import Ground
-from portico.app.keeping import SERVER, kept_address, notes_folder
-from portico.app.telemetry import observe, thresholds, write_down
+from portico.app.app_context import Ground
+from portico.app.shared_dependencies import Outside
+from portico.app.supervision import SERVER, kept_address, notes_folder
 from portico.engine.core.errors import SchemaBehind
 from portico.engine.core.store import Patience, Source
+from portico.engine.event_log import Tails
+from portico.interfaces.http.use_cases import GatewayUseCases, UseCases
+from portico.kernel.errors import PorticoError
 
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
-    from starlette.types import ASGIApp
 
     from portico.adapters.postgres.transaction import Connection
     from portico.adapters.telemetry.setup import Observing
+    from portico.adapters.telemetry.slow_calls import Thresholds
+    from portico.interfaces.console.page import House
+
+
+def write_down(ground: Ground, *, stream: bool = True) -> None:
+    """Everything that is logged from here on, cleaned of every secret that is known by now.
+    `stream`: also on standard error."""
+    from portico.adapters.telemetry.logs import LogWishes, write_logs
+
+    log = ground.loaded.settings.log
+    ground.secrets.learn(*_configured(ground), *_stored(ground))
+    wishes = LogWishes(
+        level=log.level,
+        rooms=log.level_of,
+        form=log.format,
+        file=ground.loaded.paths.log_file if log.file else None,
+        keep_days=log.keep_days,
+        stream=stream,
+    )
+    write_logs(wishes, ground.secrets)
+
+
+def observe(ground: Ground) -> "Observing":
+    from portico.adapters.telemetry.setup import ObserveWishes, Observing
+
+    telemetry = ground.loaded.settings.telemetry
+    wishes = ObserveWishes(
+        service=telemetry.service_name,
+        version=ground.version,
+        measure=telemetry.metrics,
+        endpoint=telemetry.otlp_endpoint,
+        headers=telemetry.header_values,
+        sample_ratio=telemetry.sample_ratio,
+    )
+    return Observing(wishes, ground.secrets)
+
+
+def thresholds(ground: Ground) -> "Thresholds":
+    from portico.adapters.telemetry.slow_calls import Thresholds
+
+    log = ground.loaded.settings.log
+    return Thresholds(warning=log.slow_warning, error=log.slow_error)
+
+
+def _configured(ground: Ground) -> Iterator[str]:
+    from portico.adapters.postgres.addresses import password_of
+
+    settings = ground.loaded.settings
+    yield from ground.loaded.secrets()
+    for value in settings.telemetry.header_values.values():
+        yield value
+        yield value.rpartition(" ")[2]  # without its scheme: Bearer …
+    database = settings.database
+    for dsn in (database.dsn, database.owner_dsn, database.engine_dsn):
+        if dsn is not None:
+            yield password_of(dsn.get_secret_value())
+
+
+def _stored(ground: Ground) -> Iterator[str]:
+    """What `init` has left in files; what is not there yet cannot be told."""
+    from portico.adapters.postgres.addresses import password_of
+
+    with suppress(PorticoError):
+        addresses = ground.store.addresses
+        known = (addresses.app, addresses.owner, addresses.engine, addresses.admin)
+        yield from (password_of(address) for address in known if address is not None)
+    with suppress(PorticoError):
+        yield ground.pepper().decode(errors="replace").strip()
+    with suppress(OSError):
+        key = ground.loaded.paths.key_file.read_text().strip()
+        yield key.rpartition("_")[2]
+
+
+# The console, built when somebody first opens it: who never does loads no templates.
+
+PATHS: Final = (
+    "/",
+    "/login",
+    "/logout",
+    "/live",
+    "/waiting",
+    "/palette",
+    "/static",
+    "/inbox",
+    "/runs",
+    "/chat",
+    "/bridge",
+    "/debates",
+    "/tools",
+    "/graph",
+    "/servers",
+    "/agents",
+    "/figures",
+    "/audit",
+    "/settings",
+    "/welcome",
+)
+"""What begins with one of these is the console's. A test knows that every route of it does."""
+
+
+class LatePages:
+    """An ASGI application that is made by the first request to it."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        outside: Outside,
+        use: UseCases,
+        gateway: GatewayUseCases,
+        rooms: Mapping[str, object],
+    ) -> None:
+        self._made: ASGIApp | None = None
+        self._house_of = ground, outside, use, gateway, rooms
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._made is None:
+            from portico.interfaces.console.app import build
+
+            self._made = build(console_house(*self._house_of))
+        await self._made(scope, receive, send)
+
+
+def console_house(
+    ground: Ground,
+    outside: Outside,
+    use: UseCases,
+    gateway: GatewayUseCases,
+    rooms: Mapping[str, object],
+) -> "House":
+    from portico.interfaces.console.live import PageWords
+    from portico.interfaces.console.page import House
+
+    log = PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy)
+    seal = AesSivSeal.from_pepper(ground.pepper())
+    return House(
+        use=use,
+        gateway=gateway,
+        rooms=rooms,
+        log=log,
+        tails=Tails(log=log, bus=outside.bus, seal=seal, wording=PageWords()),
+        clock=outside.clock,
+        entropy=outside.entropy,
+        secure=ground.base_url.startswith("https:"),
+    )
 
 
 _log: Final = logging.getLogger("portico.serve")
@@ -152,18 +302,14 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     from portico.adapters.telemetry.http_requests import ObservedRequests
     from portico.adapters.telemetry.metrics import transaction_took, watch_pool, watch_sse_clients
     from portico.adapters.telemetry.slow_calls import SlowCalls
-    from portico.app.agent_key import make_up_agent_key
     from portico.app.agents import open_agents
-    from portico.app.audit import note_configuration, open_audit
-    from portico.app.background import kept_up
     from portico.app.bridge import open_bridge
-    from portico.app.carry_out import carry_out_runs, every_kind
-    from portico.app.console import PATHS, LatePages
     from portico.app.debates import open_debates
     from portico.app.gateway import home_of, open_gateway, over_mcp
-    from portico.app.oauth import protected_resource
-    from portico.app.outside import Outside
-    from portico.app.secrets import SecretDoors
+    from portico.app.guard import SecretDoors, note_configuration, open_audit, protected_resource
+    from portico.app.install import make_up_agent_key
+    from portico.app.run_workers import carry_out_runs, every_kind, kept_up
+    from portico.app.shared_dependencies import Outside
     from portico.app.use_cases import Shared, use_cases
     from portico.interfaces.http.app import build
     from portico.interfaces.http.middleware import allowed

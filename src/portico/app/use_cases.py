@@ -1,7 +1,9 @@
-"""Every use case on its real doors."""
+"""Every use case that needs no gateway, built on its adapters."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from portico.adapters.cross_domain.space_leavings import SpaceLeavings
 from portico.adapters.crypto import AesSivSeal
@@ -15,17 +17,262 @@ from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresKeys, PostgresSessions
 from portico.adapters.postgres.guard.principals import PostgresPrincipals
 from portico.adapters.postgres.guard.spaces import PostgresSpaces
-from portico.adapters.postgres.transaction import Transactions
+from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.assemble import Doors, assemble, nothing_kept, nothing_measured, nothing_tried
-from portico.app.audit import Auditing, open_audit
-from portico.app.ground import Ground
-from portico.app.oauth import token_doors
-from portico.engine.ports import Bus, Line
-from portico.engine.runs import Kinds
+from portico.app.app_context import Ground
+from portico.app.guard import Auditing, open_audit, token_doors
+from portico.app.run_workers import LED
+from portico.engine.core.store import StoreStatus
+from portico.engine.event_log import ReadRunEvents, Tails, WatchRun, WatchTopics
+from portico.engine.idempotency import DoOnce
+from portico.engine.ports import Bus, EventLog, Line, Receipts, RunBook, Runs, Seal
+from portico.engine.runs import (
+    CancelRun,
+    ForkRun,
+    Kinds,
+    ListRuns,
+    ResumeRun,
+    ShowRun,
+    SignalRun,
+    StartForPeople,
+    StartRun,
+    WaitForRun,
+)
+from portico.engine.store import ShowMetrics, ShowStatus
+from portico.guard.audit import ExportAudit, ReadAudit, ShowAuditHead, VerifyAudit
+from portico.guard.authentication import Authenticate
+from portico.guard.contexts import CloseContext, EnterContext, ListContexts, OpenContext
+from portico.guard.core.keys import KeyHolder
+from portico.guard.invitations import AcceptInvitation, InviteAgain, InvitePerson
+from portico.guard.keys import IssueAgentKey, IssueKey, ListKeys, RevokeKey, RotateKey, ShowKey
+from portico.guard.ports import (
+    Audit,
+    AuditHeads,
+    AuditLog,
+    ContextBook,
+    Contexts,
+    KeyRing,
+    Keys,
+    Leavings,
+    Principals,
+    Sessions,
+    Spaces,
+    Together,
+)
+from portico.guard.principals import AddPrincipal, ChangePrincipal, ListPrincipals, ShowPrincipal
+from portico.guard.sessions import EndSession, LeaveSession, ListSessions, OpenSession, TakeSession
+from portico.guard.spaces import DeleteSpace, ExportSpace, FoundSpace, RenameSpace, ShowSpace
+from portico.interfaces.http.streaming import ServerSentEvents
 from portico.interfaces.http.use_cases import UseCases
+from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import SpaceId
+from portico.kernel.principal import Principal
 from portico.sandbox.core.probes import Report
+
+
+async def nothing_measured() -> str:
+    """Only a server measures."""
+    return ""
+
+
+async def nothing_kept() -> str | None:
+    """Only a server is given secrets."""
+    return None
+
+
+def nothing_tried() -> Sequence[Report] | None:
+    """Only a server runs what needs a box."""
+    return ()
+
+
+class Tasks(ContextBook, Contexts, Protocol):
+    """Who opened them, and what was read in each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doors:
+    """What all of them need from outside: given once, shared by all."""
+
+    key_ring: KeyRing
+    keys: Keys
+    sessions: Sessions
+    principals: Principals
+    spaces: Spaces
+    receipts: Receipts
+    contexts: Tasks
+    book: RunBook
+    runs: Runs
+    line: Line
+    kinds: Kinds
+    event_log: EventLog
+    bus: Bus
+    seal: Seal
+    together: Together
+    audit: Audit
+    audit_log: AuditLog
+    audit_heads: AuditHeads
+    clock: Clock
+    entropy: Entropy
+    pepper: bytes
+    of_token: Callable[[str], Awaitable[KeyHolder]] | None = None
+    store_status: Callable[[], Awaitable[StoreStatus]]
+    version: str
+    base_url: str
+    metrics_text: Callable[[], Awaitable[str]] = nothing_measured
+    boxes: Callable[[], Sequence[Report] | None] = nothing_tried
+    secrets_in: Callable[[], Awaitable[str | None]] = nothing_kept
+    leavings: Leavings
+
+
+def assemble(doors: Doors) -> UseCases:
+    keys, principals, spaces = doors.keys, doors.principals, doors.spaces
+    book, runs, line, bus = doors.book, doors.runs, doors.line, doors.bus
+    clock, entropy, pepper = doors.clock, doors.entropy, doors.pepper
+    together, audit = doors.together, doors.audit
+    add_principal = AddPrincipal(
+        principals=principals, together=together, audit=audit, clock=clock, entropy=entropy
+    )
+    issue_key = IssueKey(
+        keys=keys,
+        principals=principals,
+        together=together,
+        audit=audit,
+        clock=clock,
+        entropy=entropy,
+        pepper=pepper,
+    )
+    authenticate = Authenticate(
+        key_ring=doors.key_ring, clock=clock, pepper=pepper, of_token=doors.of_token
+    )
+    return UseCases(
+        authenticate=authenticate,
+        do_once=DoOnce(receipts=doors.receipts),
+        found_space=FoundSpace(
+            spaces=spaces,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        ),
+        show_space=ShowSpace(spaces=spaces),
+        rename_space=RenameSpace(spaces=spaces, together=together, audit=audit),
+        export_space=ExportSpace(spaces=spaces),
+        delete_space=DeleteSpace(spaces=spaces, audit=audit, leavings=doors.leavings),
+        add_principal=add_principal,
+        list_principals=ListPrincipals(principals=principals),
+        show_principal=ShowPrincipal(principals=principals),
+        change_principal=ChangePrincipal(
+            principals=principals, keys=keys, together=together, audit=audit, clock=clock
+        ),
+        invite_person=InvitePerson(
+            add_principal=add_principal,
+            keys=keys,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        ),
+        invite_again=InviteAgain(
+            principals=principals,
+            keys=keys,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        ),
+        accept_invitation=AcceptInvitation(
+            keys=keys,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        ),
+        issue_key=issue_key,
+        issue_agent_key=IssueAgentKey(
+            add_principal=add_principal, issue_key=issue_key, together=doors.together
+        ),
+        list_keys=ListKeys(keys=keys),
+        show_key=ShowKey(keys=keys),
+        rotate_key=RotateKey(
+            keys=keys,
+            principals=principals,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        ),
+        revoke_key=RevokeKey(
+            keys=keys, principals=principals, together=together, audit=audit, clock=clock
+        ),
+        open_session=OpenSession(
+            authenticate=authenticate,
+            sessions=doors.sessions,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        ),
+        take_session=TakeSession(
+            authenticate=authenticate,
+            sessions=doors.sessions,
+            keys=keys,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        ),
+        leave_session=LeaveSession(keys=keys, together=together, audit=audit, clock=clock),
+        list_sessions=ListSessions(sessions=doors.sessions, clock=clock),
+        end_session=EndSession(
+            keys=keys, principals=principals, together=together, audit=audit, clock=clock
+        ),
+        open_context=OpenContext(
+            book=doors.contexts, together=together, audit=audit, clock=clock, entropy=entropy
+        ),
+        list_contexts=ListContexts(book=doors.contexts),
+        close_context=CloseContext(
+            book=doors.contexts, together=together, audit=audit, clock=clock
+        ),
+        enter_context=EnterContext(book=doors.contexts),
+        show_status=ShowStatus(
+            store_status=doors.store_status, boxes=doors.boxes, secrets_in=doors.secrets_in
+        ),
+        start_run=StartForPeople(
+            start_run=StartRun(
+                runs=runs, line=line, kinds=doors.kinds, clock=clock, entropy=entropy
+            ),
+            contexts=doors.contexts,
+        ),
+        wait_for_run=WaitForRun(book=book, bus=bus),
+        list_runs=ListRuns(book=book),
+        show_run=ShowRun(book=book, contexts=doors.contexts),
+        cancel_run=CancelRun(book=book, runs=runs, line=line, bus=bus, led=LED),
+        resume_run=ResumeRun(book=book, runs=runs, line=line, led=LED),
+        fork_run=ForkRun(book=book, runs=runs, line=line, clock=clock, entropy=entropy, led=LED),
+        signal_run=SignalRun(book=book, runs=runs, line=line, bus=bus, contexts=doors.contexts),
+        watch_run=WatchRun(log=doors.event_log, seal=doors.seal),
+        watch_topics=WatchTopics(seal=doors.seal),
+        read_run_events=ReadRunEvents(
+            log=doors.event_log, seal=doors.seal, contexts=doors.contexts
+        ),
+        tails=Tails(
+            log=doors.event_log, bus=doors.bus, seal=doors.seal, wording=ServerSentEvents()
+        ),
+        read_audit=ReadAudit(log=doors.audit_log),
+        show_audit_head=ShowAuditHead(log=doors.audit_log),
+        export_audit=ExportAudit(log=doors.audit_log, audit=audit),
+        verify_audit=VerifyAudit(log=doors.audit_log, heads=doors.audit_heads, audit=audit),
+        show_metrics=ShowMetrics(text=doors.metrics_text),
+        version=doors.version,
+        base_url=doors.base_url,
+    )
 
 
 async def nothing_there(_space: SpaceId) -> None:
@@ -90,3 +337,14 @@ def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None 
             ),
         )
     )
+
+
+@asynccontextmanager
+async def entered(ground: Ground) -> AsyncIterator[tuple[Transactions, Principal]]:
+    """Raises `PorticoError` where there is no database of this version or the key opens nothing,
+    `OSError` where there is no key."""
+    key = ground.loaded.paths.key_file.read_text().strip()
+    await ground.store.status()
+    async with open_pool(ground.store.addresses.app, 2) as pool:
+        transactions = Transactions(pool)
+        yield transactions, (await use_cases(ground, transactions).authenticate(key)).principal

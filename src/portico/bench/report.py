@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 
 from portico.adapters.system.clock import SystemClock
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal, shown
 from portico.kernel.json import JsonObject, JsonValue
 

@@ -53,7 +53,7 @@ from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level, join, meet
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 SMALL = ModelRef("local", "small")
 SECOND = timedelta(seconds=1)

@@ -11,7 +11,7 @@ from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.world import KeptApproval, MemoryWorld, RowRefused, within
+from portico.testing.memory_store import KeptApproval, MemoryWorld, RowRefused, within
 
 
 class MemoryApprovals:

@@ -1,32 +1,223 @@
-"""The guard's doors in memory, with the same walls as the real ones, and makers of who there is."""
+"""The guard's ports in memory, with the same access checks as the real ones."""
 
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
+from portico.guard.core.access_request import Act, TaskContext
+from portico.guard.core.audit import BEGINNING as AUDIT_BEGINNING
+from portico.guard.core.audit import AuditEntry, Head, Link, act_text, entry_text, linked
 from portico.guard.core.authentication import as_principal
+from portico.guard.core.contexts import OpenedContext, context_of, risen
 from portico.guard.core.errors import (
+    ContextNotFound,
     KeyEnded,
     KeyNotFound,
+    LimitReached,
     NameTaken,
     PrincipalNotFound,
+    RuleTaken,
     SpaceNotFound,
 )
 from portico.guard.core.keys import KeyHolder, OpenedWith, Purpose, StoredKey, earlier
 from portico.guard.core.principals import Identity, Role, Scope
+from portico.guard.core.rate_limits import CallRates, Limit, Slots, Window
+from portico.guard.core.rules import Rule
 from portico.guard.core.spaces import HOME, ExportedRow, Space
-from portico.kernel.ids import PrincipalId, SpaceId
-from portico.kernel.json import JsonValue
-from portico.kernel.label import Label, Level
+from portico.guard.policy import Decide
+from portico.guard.policy_gate import Gate
+from portico.guard.ports import Audit, CallLimits, Contexts, Rules
+from portico.kernel.clock import Clock
+from portico.kernel.ids import ContextId, PrincipalId, SpaceId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import Label, Level, join
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.export import exported
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.world import HeldKey, MemoryWorld, RowRefused, all_or_nothing, within
+from portico.testing.memory_store import (
+    BEGINNING,
+    HeldKey,
+    KnownContext,
+    MemoryWorld,
+    RowRefused,
+    SeededEntropy,
+    TickingClock,
+    all_or_nothing,
+    within,
+)
+
+# Whose word a key's program may pass on, in memory.
+
+
+class MemoryTrustedClients:
+    def __init__(self, world: MemoryWorld) -> None:
+        self._world = world
+        self._people: dict[str, PrincipalId] = {}
+
+    async def person(self, caller: Principal, key_id: str) -> PrincipalId | None:
+        return self._people.get(key_id) if self._mine(caller, key_id) else None
+
+    async def trust(self, caller: Principal, key_id: str, person: PrincipalId | None) -> None:
+        if not self._mine(caller, key_id):
+            return
+        if person is None:
+            self._people.pop(key_id, None)
+            return
+        if (caller.space, person) not in self._world.identities:
+            raise RowRefused(f"There is no principal {person} to trust.")
+        self._people[key_id] = person
+
+    def _mine(self, caller: Principal, key_id: str) -> bool:
+        held = self._world.keys.get(key_id)
+        return held is not None and held.key.space == caller.space
+
+
+class MemoryTaskContexts:
+    def __init__(self, world: MemoryWorld) -> None:
+        self._world = world
+
+    async def get(self, caller: Principal) -> TaskContext:
+        known = self._own(caller, context_of(caller))
+        if known is None and caller.context is None:
+            return TaskContext(id=context_of(caller))
+        if known is None or known.closed_at is not None:
+            raise ContextNotFound(str(caller.context))
+        return TaskContext(id=context_of(caller), label=known.label, untrusted=known.untrusted)
+
+    async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+        """Past what could take it back: an answer that was given stays given."""
+        self._exists(caller)
+        place = (caller.space, context_of(caller))
+        known = self._own(caller, place[1])
+        if known is None and caller.context is not None:
+            raise ContextNotFound(str(caller.context))
+        known = known or KnownContext(caller.id, None, BEGINNING)
+        self._world.contexts.data[place] = replace(
+            known, label=join([known.label, label]), untrusted=known.untrusted or untrusted
+        )
+
+    async def open(self, caller: Principal, context: OpenedContext) -> None:
+        self._exists(caller)
+        known = KnownContext(
+            caller.id, context.name, context.opened_at, context.label, context.untrusted
+        )
+        self._world.contexts.insert((caller.space, context.id), known)
+
+    async def find(self, caller: Principal, context: ContextId) -> OpenedContext | None:
+        known = self._own(caller, context)
+        return None if known is None or known.name is None else _opened(context, known)
+
+    async def all(self, caller: Principal) -> Sequence[OpenedContext]:
+        mine = [
+            _opened(context, known)
+            for (space, context), known in self._world.contexts.items()
+            if (space, known.principal) == (caller.space, caller.id)
+            and known.name is not None
+            and known.closed_at is None
+        ]
+        return sorted(mine, key=lambda its: (its.opened_at, its.id.value))
+
+    async def close(self, caller: Principal, context: ContextId, at: datetime) -> bool:
+        known = self._own(caller, context)
+        if known is None or known.name is None or known.closed_at is not None:
+            return False
+        self._world.contexts[caller.space, context] = replace(known, closed_at=at)
+        return True
+
+    def _own(self, caller: Principal, context: ContextId) -> KnownContext | None:
+        known = self._world.contexts.get((caller.space, context))
+        return known if known is not None and known.principal == caller.id else None
+
+    def _exists(self, caller: Principal) -> None:
+        if (caller.space, caller.id) not in self._world.identities:
+            raise RowRefused(f"There is no principal {caller.id} that could be at a task.")
+
+
+def _opened(context: ContextId, known: KnownContext) -> OpenedContext:
+    return OpenedContext(
+        id=context,
+        principal=known.principal,
+        name=known.name or "",
+        opened_at=known.opened_at,
+        label=known.label,
+        untrusted=known.untrusted,
+        closed_at=known.closed_at,
+    )
+
+
+_AT_ONCE: Final = 500
+
+
+class MemoryAudit:
+    """Both doors, `Audit` and `AuditLog`; without a world it takes anybody's entries. `acts` and
+    `actions` are for tests to look at."""
+
+    def __init__(self, world: MemoryWorld | None = None, clock: Clock | None = None) -> None:
+        self._world = MemoryWorld() if world is None else world
+        self._anywhere = world is None
+        self._clock = clock or TickingClock()
+
+    @property
+    def acts(self) -> list[JsonObject]:
+        """Of every space, as they came."""
+        return [json.loads(link.text)["act"] for link in self._world.audit.values()]
+
+    @property
+    def actions(self) -> list[JsonValue]:
+        return [act["action"] for act in self.acts]
+
+    async def note(self, caller: Principal, *entries: AuditEntry) -> None:
+        for entry in entries:
+            self._append(caller, entry)
+
+    async def note_ahead(self, caller: Principal, entry: AuditEntry) -> None:
+        self._append(caller, entry)
+
+    def note_behind(self, caller: Principal, entry: AuditEntry) -> None:
+        self._append(caller, entry)
+
+    async def head(self, caller: Principal) -> Head:
+        return self._world.audit_heads.get(caller.space, AUDIT_BEGINNING)
+
+    async def page(self, caller: Principal, *, before: int | None, limit: int) -> Sequence[Link]:
+        links = self._links(caller.space)
+        older = links if before is None else [link for link in links if link.number < before]
+        return [*reversed(older)][:limit]
+
+    async def stream(self, caller: Principal, *, upto: int) -> AsyncGenerator[Sequence[Link], None]:
+        links = [link for link in self._links(caller.space) if link.number <= upto]
+        for start in range(0, len(links), _AT_ONCE):
+            yield links[start : start + _AT_ONCE]
+
+    def _append(self, caller: Principal, entry: AuditEntry) -> None:
+        space = caller.space
+        if not self._anywhere and space not in self._world.spaces:
+            raise RowRefused(f"There is no space {space}.")
+        before = self._world.audit_heads.get(space, AUDIT_BEGINNING)
+        act, now = act_text(caller, entry), self._clock.now()
+        link = linked(before, entry_text(act, now, caller.id, before.number + 1, space))
+        self._world.audit.insert((space, link.number), link)
+        self._world.audit_heads[space] = Head(link.number, link.hash)
+
+    def _links(self, space: SpaceId) -> list[Link]:
+        mine = [link for (whose, _), link in self._world.audit.items() if whose == space]
+        return sorted(mine, key=lambda link: link.number)
+
+
+class MemoryAuditHeads:
+    def __init__(self) -> None:
+        self.kept: list[tuple[SpaceId, Head]] = []
+
+    async def keep(self, space: SpaceId, head: Head) -> None:
+        self.kept.append((space, head))
+
+    async def of(self, space: SpaceId) -> Sequence[Head]:
+        return [head for whose, head in self.kept if whose == space]
+
 
 TEAM: Final = Label(Level.TEAM)
 
@@ -338,3 +529,98 @@ def _insert_key(world: MemoryWorld, key: StoredKey, digest: bytes) -> None:
         if whose != (key.space, key.principal) or key.expires_at is None:
             raise RowRefused(f"There is no key {key.opened_with.key} of theirs to open it with.")
     world.keys.insert(key.id, HeldKey(key, digest))
+
+
+class MemoryRules:
+    """`of_the_file` are in force in every space. Without a world it takes anybody's rules."""
+
+    def __init__(self, of_the_file: Iterable[Rule] = (), world: MemoryWorld | None = None) -> None:
+        self._world = MemoryWorld() if world is None else world
+        self._anywhere = world is None
+        self._file = tuple(of_the_file)
+
+    async def all(self, caller: Principal) -> Sequence[Rule]:
+        own = [rule for (space, _), rule in self._world.rules.items() if space == caller.space]
+        return [*self._file, *own]
+
+    async def add(self, caller: Principal, rule: Rule) -> None:
+        if not self._anywhere and caller.space not in self._world.spaces:
+            raise RowRefused(f"There is no space {caller.space}.")
+        if (caller.space, rule.name) in self._world.rules:
+            raise RuleTaken(rule.name)
+        self._world.rules[caller.space, rule.name] = rule
+
+    async def remove(self, caller: Principal, name: str) -> bool:
+        return self._world.rules.pop((caller.space, name), None) is not None
+
+
+class MemoryContexts:
+    """A task a key; of whoever comes without one, a task of its own. `looked` counts the looks."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[ContextId, TaskContext] = {}
+        self.looked = 0
+
+    async def get(self, caller: Principal) -> TaskContext:
+        self.looked += 1
+        return self._of(caller)
+
+    async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+        now = self._of(caller)
+        self.tasks[now.id] = risen(now, label, untrusted=untrusted)
+
+    def _of(self, caller: Principal) -> TaskContext:
+        task = context_of(caller)
+        return self.tasks.get(task, TaskContext(id=task))
+
+
+class NoLimits:
+    async def take_own(self, act: Act) -> None:
+        """As often as anybody likes."""
+
+    async def take_shared(self, act: Act) -> None:
+        """The same."""
+
+    async def take_ahead(self, act: Act, share: float) -> None:
+        """The same."""
+
+
+def a_gate(
+    *,
+    rules: Rules | None = None,
+    contexts: Contexts | None = None,
+    limits: CallLimits | None = None,
+    journal: Audit | None = None,
+) -> Gate:
+    tasks = contexts or MemoryContexts()
+    return Gate(
+        decide=Decide(rules=rules or MemoryRules(), contexts=tasks, clock=TickingClock()),
+        limits=limits or NoLimits(),
+        contexts=tasks,
+        journal=journal or MemoryAudit(),
+    )
+
+
+class MemoryCallLimits:
+    def __init__(self, rates: CallRates, slots: Slots | None = None) -> None:
+        self._rates = rates
+        self._slots = slots or Slots()
+        self._windows: dict[tuple[SpaceId, str], Window] = {}
+        self.now = 0.0
+        """Seconds, since whenever."""
+
+    async def take_own(self, act: Act) -> None:
+        self._take(act, self._rates.own(act))
+
+    async def take_shared(self, act: Act) -> None:
+        self._take(act, self._rates.shared(act))
+
+    async def take_ahead(self, act: Act, share: float) -> None:
+        self._take(act, [limit.shared(share) for limit in self._rates.shared(act)])
+
+    def _take(self, act: Act, limits: Sequence[Limit]) -> None:
+        for limit in limits:
+            key = act.caller.space, limit.subject
+            window = self._windows.setdefault(key, Window(self._slots))
+            if wait := window.take(limit.most, self.now):
+                raise LimitReached(limit.what, limit.most, timedelta(seconds=wait))

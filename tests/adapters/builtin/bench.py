@@ -29,7 +29,7 @@ from portico.adapters.builtin.tool import BuiltinTool
 from portico.adapters.builtin.web import Fetch, SendRequest
 from portico.adapters.json_schema import JsonSchemaCheck
 from portico.agents.core.model_requests import ModelInfo
-from portico.app.builtin import HouseDoors
+from portico.app.gateway import HouseDoors
 from portico.engine.core.errors import RunNotFound
 from portico.gateway.core.calls import Answer, Figures, OnBehalf, Target
 from portico.gateway.core.pins import launch_pin
@@ -42,9 +42,8 @@ from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 from portico.sandbox.core.errors import BoxUnavailable
 from portico.sandbox.requests import Box, Files, Interpreter, Web
-from portico.testing.box import ScriptedBox, ScriptedInterpreter, ScriptedWeb
-from portico.testing.files import MemoryFiles
 from portico.testing.guard import a_person
+from portico.testing.sandbox import MemoryFiles, ScriptedBox, ScriptedInterpreter, ScriptedWeb
 from portico.workflows.run_queries import OwnRun
 
 ANA, BEN = a_person("ana"), a_person("ben")

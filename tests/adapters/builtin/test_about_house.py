@@ -9,7 +9,7 @@ import pytest
 
 from portico.adapters.builtin.status import Measures, Spent
 from portico.agents.core.model_requests import FREE, ModelInfo, ModelRef, Price, Support
-from portico.app.builtin import HouseDoors
+from portico.app.gateway import HouseDoors
 from portico.gateway.core.calls import Figures
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.policy_targets import Weighed
@@ -19,7 +19,7 @@ from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.run_queries import OwnRun, OwnStep
 from tests.adapters.builtin.bench import (
     ANA,

@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 from portico.adapters.builtin import files
 from portico.adapters.builtin.files import Workspaces
 from portico.adapters.builtin.tool import Errand
-from portico.testing.files import MemoryFiles
+from portico.testing.sandbox import MemoryFiles
 from tests.adapters.builtin.bench import ANA, BEN, Bench, facts, words
 
 

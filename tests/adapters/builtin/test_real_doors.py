@@ -26,7 +26,7 @@ from portico.adapters.egress.dialer import Dialer
 from portico.adapters.sandbox.bubblewrap import BubblewrapBox
 from portico.adapters.sandbox.landlock import LandlockBox
 from portico.adapters.sandbox.runner import account_for
-from portico.app.assemble_gateway import Limits, assemble_gateway
+from portico.app.gateway_wiring import Limits, assemble_gateway
 from portico.gateway.core.calls import Answer, Verb
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import (
@@ -42,13 +42,12 @@ from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
 from portico.sandbox.core.profile import Place
 from portico.sandbox.requests import Box
-from portico.testing.box import HOLDS, ScriptedBox, ScriptedInterpreter, ScriptedWeb, exited
-from portico.testing.events import MemoryBus
-from portico.testing.gateway_doors import memory_gateway
+from portico.testing.engine import MemoryBus
+from portico.testing.gateway import ScriptedUpstreams
+from portico.testing.gateway_fakes import memory_gateway
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.upstreams import ScriptedUpstreams
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.sandbox import HOLDS, ScriptedBox, ScriptedInterpreter, ScriptedWeb, exited
 from tests.adapters.builtin.bench import ANA, BEN, SECONDS, Bench, every_tool, facts, target
 from tests.servers import reachable_folder
 

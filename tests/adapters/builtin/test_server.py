@@ -28,9 +28,8 @@ from portico.gateway.core.pins import definition_pin, package_of
 from portico.gateway.core.server_approval import propose
 from portico.gateway.core.servers import BUILTIN, Inside, Stdio
 from portico.kernel.effect import Effect
-from portico.testing.box import ScriptedBox
-from portico.testing.gateway import a_server
-from portico.testing.upstreams import ScriptedUpstreams, seen, text
+from portico.testing.gateway import ScriptedUpstreams, a_server, seen, text
+from portico.testing.sandbox import ScriptedBox
 from tests.adapters.builtin.bench import ANA, SECONDS, Bench, target
 
 NAMES = [offered.name for offered in OFFERED]
@@ -194,8 +193,8 @@ LATE = {
 }
 SCRIPT = """
 import sys
-from portico.app.builtin import BuiltinDoors, open_builtin
-from portico.app.ground import Ground
+from portico.app.gateway import BuiltinDoors, open_builtin
+from portico.app.app_context import Ground
 
 async def no_box():
     raise NotImplementedError

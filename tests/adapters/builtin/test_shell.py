@@ -20,8 +20,13 @@ from portico.sandbox.core.errors import (
 from portico.sandbox.core.profile import Fetched, Network, Order, Request
 from portico.sandbox.core.requests import CodeEnd, CodeOutcome, End, Outcome
 from portico.sandbox.requests import Box
-from portico.testing.box import ScriptedBox, ScriptedInterpreter, ScriptedWeb, exited
-from portico.testing.files import MemoryFiles
+from portico.testing.sandbox import (
+    MemoryFiles,
+    ScriptedBox,
+    ScriptedInterpreter,
+    ScriptedWeb,
+    exited,
+)
 from tests.adapters.builtin.bench import ANA, Bench, facts, target, words
 
 

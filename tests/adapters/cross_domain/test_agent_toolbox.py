@@ -41,7 +41,7 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.agent_data import an_agent, an_agent_spec
 from portico.testing.agents import a_call, says, wants
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.agents.town import ANA, Town
 from tests.gateway.open_room import WRITE
 

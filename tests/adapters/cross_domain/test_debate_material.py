@@ -45,8 +45,8 @@ from portico.engine.event_log import Tails, WatchTopics
 from portico.kernel.json import JsonValue
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal
-from portico.testing.debate_voices import ScriptedVoice
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.debate_fakes import ScriptedVoice
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.bridge_people import FINANCE, LAW, SECRET, TEAM, a_project, cleared_root
 from tests.contracts.debate_table import a_debate
 from tests.contracts.doors import Doors, memory_doors

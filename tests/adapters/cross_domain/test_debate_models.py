@@ -42,7 +42,7 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agents import MemoryBook, Said, ScriptedModels, Words, a_model, a_reply, says
 from portico.testing.guard import a_person
-from portico.testing.kernel import TickingClock
+from portico.testing.memory_store import TickingClock
 from tests.adapters.cross_domain.debate_asks import FORM, a_voice, an_ask
 
 ANA = a_person("ana")

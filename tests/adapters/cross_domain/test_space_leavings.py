@@ -8,7 +8,7 @@ import pytest
 from portico.adapters.cross_domain.space_leavings import SpaceLeavings
 from portico.guard.core.secrets import SecretsUnavailable
 from portico.kernel.ids import SpaceId
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 GONE = SpaceId.mint(BEGINNING, SeededEntropy("gone"))
 OTHER = SpaceId.mint(BEGINNING, SeededEntropy("other"))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from portico.adapters.crypto import HEAD_BYTES, Ed25519Signing, RingVault, head
 from portico.guard.core.vault import VaultClosed, VaultKeys
 from portico.guard.ports import Vault
-from portico.testing.kernel import SeededEntropy
-from portico.testing.vault import MemoryVault
+from portico.testing.memory_store import SeededEntropy
+from portico.testing.secrets import MemoryVault
 
 KEYS = VaultKeys.fresh(SeededEntropy("vault"))
 OTHER = VaultKeys.fresh(SeededEntropy("another"))

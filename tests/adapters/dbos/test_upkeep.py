@@ -25,7 +25,7 @@ from portico.engine.runs import Kind
 from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.engines import Engine, dbos_engine
 from tests.servers import reachable_folder
 

@@ -16,7 +16,7 @@ from portico.debate.core.debates import Debate, DebateId, WholeDebate
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 DAY = timedelta(days=1)
 SPACE = SpaceId.mint(BEGINNING, SeededEntropy("home"))

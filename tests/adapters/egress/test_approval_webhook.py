@@ -22,7 +22,7 @@ from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, SeededEntropy, TickingClock
 
 ANA = a_person("ana")
 SECRET = "a secret of ours"

@@ -114,7 +114,7 @@ def test_without_edges_everybody_is_alone() -> None:
 
 def test_the_libraries_are_loaded_late() -> None:
     code = (
-        "import sys, portico.app.graph\n"
+        "import sys, portico.app.learning\n"
         "assert not {'rustworkx', 'graspologic_native'} & set(sys.modules)"
     )
 

@@ -25,8 +25,8 @@ from portico.gateway.core.servers import Era, Launch, Plain, Stdio, Value
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
-from portico.testing.kernel import SeededEntropy
-from portico.testing.walls import NoWalls
+from portico.testing.memory_store import SeededEntropy
+from portico.testing.sandbox import NoWalls
 from tests.forks import keepers
 
 HOME = SpaceId(UUID(int=1))

@@ -20,9 +20,8 @@ from portico.guard.core.tokens import Issuer, ShownToken, SubjectRule, grants_of
 from portico.guard.tokens import AuthenticateToken
 from portico.kernel.ids import SpaceId
 from portico.testing.guard import MemoryKeyRing, a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.logins import MemoryTokenSubjects
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.secrets import MemoryTokenSubjects
 from tests.adapters.oauth.issuing import (
     EC,
     OTHER_RSA,

@@ -14,7 +14,7 @@ from portico.guard.core.authentication import as_principal
 from portico.guard.ports import Audit
 from portico.guard.spaces import InstallHome, SpaceWish
 from portico.kernel.principal import Principal
-from portico.testing.audit import MemoryAudit
+from portico.testing.guard import MemoryAudit
 from tests.contracts.doors import Doors, postgres_doors
 
 

@@ -17,7 +17,7 @@ from portico.engine.core.errors import StoreUnavailable
 from portico.guard.core.audit import AuditEntry, Fault, Head, Link, verify
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.adapters.postgres.conftest import Install
 
 pytestmark = [pytest.mark.postgres]

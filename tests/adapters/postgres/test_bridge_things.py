@@ -22,7 +22,7 @@ from portico.bridge.core.work_items import NewWork, WorkId
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, SeededEntropy, TickingClock
 from tests.contracts.bridge_people import FINANCE, a_project, cleared_root
 from tests.contracts.bridge_talk import a_conversation, at, edited, say
 from tests.contracts.doors import Doors

@@ -24,7 +24,7 @@ from portico.guard.core.vault import VaultClosed, VaultKeys
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId, uuid7
 from portico.kernel.principal import Principal
-from portico.testing.vault import ClosedVault
+from portico.testing.secrets import ClosedVault
 
 pytestmark = [pytest.mark.postgres]
 

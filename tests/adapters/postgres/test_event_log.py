@@ -16,7 +16,7 @@ from portico.engine.core.errors import TopicRefused
 from portico.engine.core.event_log import NewEntry
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.events import MemoryBus
+from portico.testing.engine import MemoryBus
 from tests.adapters.postgres.conftest import Install
 
 pytestmark = [pytest.mark.postgres]

@@ -11,7 +11,7 @@ from portico.adapters.postgres.debate.mapping import voice_from, voice_json
 from portico.adapters.postgres.mapping import loads
 from portico.debate.core.debaters import Tariff, Voice
 from portico.kernel.json import JsonValue
-from portico.testing.debate_voices import a_voice
+from portico.testing.debate_fakes import a_voice
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

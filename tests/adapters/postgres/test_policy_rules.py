@@ -17,7 +17,7 @@ from portico.adapters.postgres.transaction import Connection, Part, Transactions
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, TickingClock
+from portico.testing.memory_store import BEGINNING, TickingClock
 
 pytestmark = [pytest.mark.postgres]
 

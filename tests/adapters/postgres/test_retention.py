@@ -41,9 +41,9 @@ from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
 from portico.learning.core.learnt_count import Count, CountKey
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
 from portico.testing.gateway import a_server
-from portico.testing.kernel import SeededEntropy
-from portico.testing.suggestions import a_past_plan, a_suggestion
-from portico.testing.vault import MemoryVault
+from portico.testing.learning import a_past_plan, a_suggestion
+from portico.testing.memory_store import SeededEntropy
+from portico.testing.secrets import MemoryVault
 from tests.contracts.bridge_people import FINANCE, TEAM, a_project, cleared_root, joined
 from tests.contracts.bridge_talk import a_conversation, bodies, edited, message_id
 from tests.contracts.debate_table import a_debate, cost, said

@@ -17,7 +17,7 @@ from portico.guard.approvals import sealed_for
 from portico.guard.core.oauth_logins import client_context, login_context
 from portico.guard.core.vault import VaultKeys
 from portico.kernel.ids import ApprovalId, Id, PrincipalId, SpaceId
-from portico.testing.kernel import SeededEntropy
+from portico.testing.memory_store import SeededEntropy
 
 pytestmark = [pytest.mark.postgres]
 

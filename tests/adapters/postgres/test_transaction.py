@@ -21,7 +21,7 @@ from portico.guard.core.contexts import context_of
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.memory_store import SeededEntropy, TickingClock
 
 pytestmark = [pytest.mark.postgres]
 

@@ -18,7 +18,7 @@ from portico.debate.core.questions import Cap
 from portico.kernel.budget import NOTHING
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.adapters.postgres.bridge_town import BRIDGE_TABLES
 from tests.adapters.postgres.debate_town import DEBATE_TABLES
 from tests.contracts.bridge_people import FINANCE, SECRET, TEAM, a_project, cleared_root, joined

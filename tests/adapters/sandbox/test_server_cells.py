@@ -18,7 +18,7 @@ from portico.sandbox.core.errors import BadProfile, BoxUnavailable
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Limits, Network, Profile
 from portico.sandbox.requests import Box
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.adapters.mcp.pools import AMPLE, HOME, a_pool, launched, said, target
 from tests.adapters.sandbox.boxes import Made
 

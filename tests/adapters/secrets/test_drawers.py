@@ -34,7 +34,7 @@ from portico.adapters.secrets import (
 from portico.guard.core.secrets import KeptSecret, SecretsUnavailable, parse_ref
 from portico.guard.core.vault import BadVaultKeys, VaultKeys
 from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, SeededEntropy, TickingClock
 from portico.testing.secrets import MemoryDrawer
 from tests.adapters.secrets.keyrings import (
     BrokenKeyring,

@@ -21,7 +21,7 @@ from portico.engine.core.store import State
 from portico.guard.core.audit import Head
 from portico.kernel.ids import SpaceId
 from portico.testing.guard import a_space
-from portico.testing.kernel import TickingClock
+from portico.testing.memory_store import TickingClock
 from tests.interfaces.cli.scripted_server import ScriptedServer, answering
 
 

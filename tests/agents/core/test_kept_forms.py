@@ -44,7 +44,7 @@ from portico.kernel.json import canonical
 from portico.kernel.label import PUBLIC
 from portico.testing.agent_data import TEAM, an_agent
 from portico.testing.guard import an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 ENTROPY = SeededEntropy("given")
 ANA = as_principal(an_identity("ana"))

@@ -43,7 +43,7 @@ from portico.kernel.ids import ApprovalId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.testing.agent_data import TEAM, a_saying, a_turn, a_use, an_agent_run
 from portico.testing.guard import an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 RUN = an_agent_run(as_principal(an_identity("ana")))
 CALLS = (ToolCall("a", "files__read", {}), ToolCall("b", "files__read", {}))

@@ -22,7 +22,7 @@ from portico.agents.core.conversations import (
 from portico.agents.core.events import TextAdded, ThoughtAdded, ToolWaits
 from portico.agents.core.model_requests import Message, ModelSaid, UserSaid
 from portico.kernel.ids import ApprovalId, RunId
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 
 def said(text: str, offset: int = 0, *, turn: int = 1, attempt: int = 1) -> TextAdded:

@@ -23,7 +23,7 @@ from portico.bridge.core.read_state import inbox_of
 from portico.engine.core.errors import BadCursor
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 ENTROPY = SeededEntropy("merging")
 TALKS = [ConversationId.mint(BEGINNING, ENTROPY) for _ in range(3)]

@@ -23,7 +23,7 @@ from portico.bridge.core.errors import BelowContainer, NotLower
 from portico.bridge.core.messages import MessageId
 from portico.kernel.ids import ApprovalId, PrincipalId, SpaceId
 from portico.kernel.label import PUBLIC, Label
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.bridge.core.test_scan import texts
 
 LETTER = """\

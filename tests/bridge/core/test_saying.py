@@ -16,7 +16,7 @@ from portico.bridge.core.messages import (
     names_in,
 )
 from portico.kernel.ids import PrincipalId
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 ENTROPY = SeededEntropy("saying")
 TALK = ConversationId.mint(BEGINNING, ENTROPY)

@@ -31,7 +31,7 @@ from portico.bridge.core.work_items import (
 )
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.bridge.core.names import stands_for
 
 ANA, BOB = PrincipalId(UUID(int=1)), PrincipalId(UUID(int=2))

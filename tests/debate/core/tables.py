@@ -12,8 +12,8 @@ from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, r
 from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import PUBLIC
-from portico.testing.debate_voices import a_voice
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.debate_fakes import a_voice
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 YES_NO = Question(text="Is it so?", kind=QuestionKind.YES_NO)
 TEXT = Question(text="Who was it?", kind=QuestionKind.TEXT)

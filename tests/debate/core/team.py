@@ -6,7 +6,7 @@ from portico.debate.core.debaters import Voice, VoiceKind
 from portico.debate.core.debates import Ballot, Known, Said
 from portico.debate.core.questions import Question, QuestionKind
 from portico.kernel.label import PUBLIC
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 
 NUMBER = Question(text="How many?", kind=QuestionKind.NUMBER)
 CHOICE = Question(text="Which?", kind=QuestionKind.CHOICE, choices=("one", "two", "three", "four"))

@@ -24,7 +24,7 @@ from portico.debate.core.debaters import BUILT_IN
 from portico.debate.core.debates import DebateStatus, Decision, NoteKind, Option, Verdict, Why
 from portico.debate.core.prompts import Desk, Unusable
 from portico.debate.core.questions import Cap, Preset, QuestionKind, rules_of
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.debate.core.tables import OPEN, THREE, a_debate, note
 
 ANALYSIS = a_debate(OPEN, analysis=True)

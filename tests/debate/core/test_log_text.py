@@ -34,8 +34,8 @@ from portico.debate.core.questions import Cap, Question, QuestionKind
 from portico.debate.core.replay import costs_of, log_text
 from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import PrincipalId
-from portico.testing.debate_voices import a_voice
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.debate_fakes import a_voice
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.debate.core.tables import OPEN, THREE, a_debate, a_table, note, said
 
 COLOURS = Question(

@@ -44,8 +44,8 @@ from portico.debate.core.questions import Preset
 from portico.debate.core.replay import Rehearsal
 from portico.debate.core.vote_weights import plain_text
 from portico.kernel.label import Label, Level
-from portico.testing.debate_voices import a_voice
-from portico.testing.kernel import BEGINNING
+from portico.testing.debate_fakes import a_voice
+from portico.testing.memory_store import BEGINNING
 from tests.debate.core.tables import (
     GUEST,
     OPEN,

@@ -26,7 +26,7 @@ from portico.debate.core.prompts import (
     reading_synthesis,
 )
 from portico.debate.core.questions import Preset, Question, QuestionKind, rules_of
-from portico.testing.debate_voices import a_voice
+from portico.testing.debate_fakes import a_voice
 from tests.debate.core.tables import GUEST, YES_NO, words
 
 VOICE = a_voice("a:1")

@@ -21,7 +21,7 @@ from portico.debate.core.debates import (
 from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.debate.core.vote_weights import merged, nearness, pair_name
 from portico.kernel.budget import NOTHING, Cost, Tokens
-from portico.testing.debate_voices import a_voice
+from portico.testing.debate_fakes import a_voice
 from tests.debate.core.tables import GUEST, note, words
 
 DEAR = a_voice("a:1", tariff=Tariff(input=Decimal(10), output=Decimal(30)))

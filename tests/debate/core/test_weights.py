@@ -52,7 +52,7 @@ from portico.debate.core.votes import (
     shape_of,
     tallied_keys,
 )
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.debate.core.tables import TEXT, YES_NO, a_debate, a_table
 from tests.debate.core.tables import said as noted
 from tests.debate.core.team import NUMBER, known, said, voices

@@ -22,11 +22,10 @@ from portico.learning.core.prefetch.totals import AheadTotals, Waste
 from portico.learning.core.prefetch.wanted import Wanted
 from portico.learning.prefetch.figures import AheadFigures
 from portico.learning.prefetch.news import TOPIC, AheadNews
-from portico.testing.ahead import CountedAhead
-from portico.testing.events import MemoryEventLog
+from portico.testing.engine import MemoryEventLog
 from portico.testing.gateway import MemoryServers, an_approved_server
-from portico.testing.graph import MemoryLearntCounts
-from portico.testing.kernel import BEGINNING, TickingClock
+from portico.testing.learning import CountedAhead, MemoryLearntCounts
+from portico.testing.memory_store import BEGINNING, TickingClock
 from tests.gateway.open_room import ANA, SECRETARY, VIEWER, OpenRoom
 
 SECRET = Label(Level.CONFIDENTIAL)

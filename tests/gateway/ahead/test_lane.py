@@ -28,10 +28,9 @@ from portico.learning.core.prefetch.terms import AheadTerms
 from portico.learning.core.prefetch.totals import Waste
 from portico.learning.core.prefetch.unsettled import Unsettled
 from portico.learning.prefetch.deaf_line import DeafLine
-from portico.testing.gateway import a_tool
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.upstreams import text
+from portico.testing.gateway import a_tool, text
+from portico.testing.gateway_fakes import ANYTHING
+from portico.testing.guard import MemoryRules
 from portico.workflows.core.saved import Admission
 from tests.gateway.ahead.ahead_room import LIST, AheadRoom
 from tests.gateway.open_room import ANA, DELETE, READ, VIEWER, WEATHER, WRITE

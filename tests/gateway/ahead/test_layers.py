@@ -13,9 +13,8 @@ from portico.kernel.principal import Principal
 from portico.learning.core.learnt_count import Count, CountKey
 from portico.learning.core.prefetch.layer import FOLLOWS, Increment
 from portico.learning.prefetch.layers import Layers
-from portico.testing.graph import MemoryLearntCounts
-from portico.testing.kernel import TickingClock
-from portico.testing.world import MemoryWorld
+from portico.testing.learning import MemoryLearntCounts
+from portico.testing.memory_store import MemoryWorld, TickingClock
 from tests.gateway.open_room import ANA
 
 TEAM, SECRET = Label(Level.TEAM), Label(Level.CONFIDENTIAL, frozenset({"hr"}))

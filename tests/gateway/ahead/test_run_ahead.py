@@ -22,13 +22,10 @@ from portico.learning.core.prefetch.predicted import Origin, Source
 from portico.learning.core.prefetch.switches import ServerSwitch, SpaceSwitches
 from portico.learning.core.prefetch.terms import AheadTerms
 from portico.learning.core.prefetch.wanted import Wanted
-from portico.testing.gateway import a_tool
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.limits import MemoryCallLimits
-from portico.testing.upstreams import text
-from portico.testing.world import HeldKey, KnownContext
+from portico.testing.gateway import a_tool, text
+from portico.testing.gateway_fakes import ANYTHING
+from portico.testing.guard import MemoryCallLimits, MemoryRules
+from portico.testing.memory_store import BEGINNING, HeldKey, KnownContext, SeededEntropy
 from tests.gateway.ahead.ahead_room import LIST, AheadRoom
 from tests.gateway.open_room import ANA, DELETE, READ, WEATHER, WRITE
 

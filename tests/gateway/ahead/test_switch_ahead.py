@@ -17,12 +17,11 @@ from portico.learning.prefetch.news import TOPIC, AheadNews
 from portico.learning.prefetch.show_ahead import ShowAhead
 from portico.learning.prefetch.switch_ahead import AheadWish, ServerWish, SwitchAhead
 from portico.learning.prefetch.switchboard import AHEAD, Switchboard
-from portico.testing.audit import MemoryAudit
-from portico.testing.events import MemoryBus, MemoryEventLog
+from portico.testing.engine import MemoryBus, MemoryEventLog
 from portico.testing.gateway import MemoryServers, an_approved_server
-from portico.testing.graph import MemoryLearntCounts
-from portico.testing.guard import MemorySpaceSettings, a_person, a_space
-from portico.testing.world import MemoryWorld
+from portico.testing.guard import MemoryAudit, MemorySpaceSettings, a_person, a_space
+from portico.testing.learning import MemoryLearntCounts
+from portico.testing.memory_store import MemoryWorld
 
 ANA = a_person("ana", roles=[Role.OPERATOR])
 MEMBER = a_person("max", roles=[Role.MEMBER])

@@ -18,9 +18,9 @@ from portico.learning.core.prefetch.switches import (
 )
 from portico.learning.core.prefetch.terms import AheadTerms
 from portico.learning.prefetch.switchboard import AHEAD, Switchboard
-from portico.testing.events import MemoryBus
+from portico.testing.engine import MemoryBus
 from portico.testing.guard import MemorySpaceSettings, a_person, a_space
-from portico.testing.world import MemoryWorld
+from portico.testing.memory_store import MemoryWorld
 
 ANA = a_person("ana")
 HOUR = timedelta(hours=1)

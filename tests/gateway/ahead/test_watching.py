@@ -18,12 +18,10 @@ from portico.learning.core.prefetch.switches import AheadMode, SpaceSwitches
 from portico.learning.core.prefetch.terms import AheadTerms
 from portico.learning.core.prefetch.trust_in_all import PROVEN_FOR_CALLER, TrustInAll
 from portico.learning.core.prefetch.window import SeenCall
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.guard import a_person
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.upstreams import text
-from portico.testing.world import KnownContext
+from portico.testing.gateway import text
+from portico.testing.gateway_fakes import ANYTHING
+from portico.testing.guard import MemoryRules, a_person
+from portico.testing.memory_store import BEGINNING, KnownContext, SeededEntropy
 from tests.gateway.ahead.ahead_room import LIST, AheadRoom
 from tests.gateway.core.ahead.attempts import AIM
 from tests.gateway.open_room import ANA, READ, VIEWER, WRITE

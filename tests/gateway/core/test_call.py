@@ -34,7 +34,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonValue, kept
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.guard.approvals import an_act, an_approval
 
 

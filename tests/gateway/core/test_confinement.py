@@ -31,7 +31,7 @@ from portico.gateway.core.servers import (
 from portico.kernel.json import JsonValue
 from portico.sandbox.core.errors import BadPlace, BadProfile
 from portico.sandbox.core.profile import Network, Place, Profile
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 
 CONSENT = Unboxed(by="ana", at=BEGINNING, launch_pin="p1")
 DB = Place("db.example", 5432)

@@ -13,8 +13,8 @@ from portico.gateway.core.reserved_metadata import admits, used_by, without_admi
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.testing.kernel import BEGINNING
-from portico.testing.saved_workflows import a_saved_workflow
+from portico.testing.gateway import a_saved_workflow
+from portico.testing.memory_store import BEGINNING
 from portico.workflows.core.plan import Plan
 from portico.workflows.core.plan_documents import input_schema
 from portico.workflows.core.plan_progress import step_asked

@@ -52,7 +52,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue, kept
 from portico.sandbox.core.profile import Network, Place, Profile
 from portico.testing.gateway import a_server, a_tool, an_approved_server
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 
 OPEN = an_approved_server()
 AGREED = a_tool(effect=Effect.PURE)

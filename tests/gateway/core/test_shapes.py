@@ -38,7 +38,7 @@ from portico.learning.core.prefetch.learning import follow, scopes
 from portico.learning.core.prefetch.signs import Stand
 from portico.learning.core.provenance import Trace, came_from, gave, telling, took
 from portico.testing.gateway import a_server
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 
 KEYS = st.sampled_from([*"abcdefgh", "user_id", "2024-01-01", "ana@example.org", "a b"])
 VALUES = st.recursive(

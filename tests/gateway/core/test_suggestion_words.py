@@ -11,7 +11,7 @@ from portico.learning.core.suggest.paths import DependencyPath, Hop
 from portico.learning.core.suggest.suggested import Alternative, Suggested, SuggestedStep
 from portico.learning.core.suggest.suggestion import Suggestion
 from portico.learning.core.suggestion_words import words
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.core.plan import Plan, Step
 from portico.workflows.core.plan_learning import SuggestionId
 

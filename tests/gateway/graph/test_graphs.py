@@ -23,9 +23,9 @@ from portico.learning.graph import graphs as graphs_module
 from portico.learning.graph import table
 from portico.learning.graph.graphs import Graphs
 from portico.learning.graph.writing import at_label
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.graph import MemoryEdgeBook, some_graphs
-from portico.testing.guard_policy import MemoryRules
+from portico.testing.gateway_fakes import ANYTHING
+from portico.testing.guard import MemoryRules
+from portico.testing.learning import MemoryEdgeBook, some_graphs
 from tests.gateway.open_room import ANA, READ, SECRETARY, WEATHER, OpenRoom, ref
 
 TEAM, SECRET = Label(Level.TEAM), Label(Level.RESTRICTED, frozenset({"hr"}))

@@ -10,8 +10,8 @@ import portico
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.label import PUBLIC
 from portico.learning.core.graph.edge import EdgeKind, ToolEdge
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.guard_policy import MemoryRules
+from portico.testing.gateway_fakes import ANYTHING
+from portico.testing.guard import MemoryRules
 from tests.gateway.graph.test_graphs import in_task
 from tests.gateway.open_room import ANA, READ, WEATHER, OpenRoom
 

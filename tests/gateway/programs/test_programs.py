@@ -17,10 +17,9 @@ from portico.guard.core.errors import NotPermitted
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
-from portico.testing.audit import MemoryAudit
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.upstreams import text
-from portico.testing.world import KnownContext
+from portico.testing.gateway import text
+from portico.testing.guard import MemoryAudit
+from portico.testing.memory_store import BEGINNING, KnownContext, SeededEntropy
 from portico.workflows.core.errors import NotInline
 from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowStatus
 from portico.workflows.core.programs import BadProgram, ProgramMode, ProgramWish

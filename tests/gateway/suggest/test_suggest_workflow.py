@@ -19,8 +19,8 @@ from portico.learning.core.suggest.mode import Mode
 from portico.learning.core.suggest.suggestion import BadIntent
 from portico.learning.core.suggest.threshold import HIGHEST, LOWEST, START
 from portico.learning.suggest.offered_tools import OfferedTools
-from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import an_approved_server
+from portico.testing.guard import MemoryTaskContexts
 from portico.workflows.core.plan_learning import PlanEnd
 from tests.gateway.suggest.suggest_room import ANOTHER, INTENT, READ, WRITE, NoEmbedder, SuggestRoom
 from tests.gateway.workflows.plan_room import ANA, plan

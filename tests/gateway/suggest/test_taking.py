@@ -19,10 +19,10 @@ from portico.learning.core.suggest.kept_suggestion import (
 )
 from portico.learning.core.suggest.threshold import Outcome
 from portico.learning.suggest.give_feedback import about
-from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import MemoryResults
-from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.vault import ClosedVault
+from portico.testing.guard import MemoryTaskContexts
+from portico.testing.memory_store import BEGINNING, SeededEntropy
+from portico.testing.secrets import ClosedVault
 from portico.workflows.core.plan import BadPlan
 from portico.workflows.core.saved import OneOfPlanAndName
 from tests.gateway.suggest.suggest_room import COPY, READ, SuggestRoom

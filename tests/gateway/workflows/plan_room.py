@@ -10,7 +10,7 @@ from typing import Any
 
 from portico.adapters.cross_domain.approval_runs import NewsForRuns, RunsThatWait
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.app.assemble_gateway import assemble_gateway
+from portico.app.gateway_wiring import assemble_gateway
 from portico.app.workflows import InlineEngine
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Leg, Run, RunStatus, Step, StepState, Taken
@@ -25,7 +25,7 @@ from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.learning.core.prefetch.terms import AheadTerms
-from portico.testing.workflows import memory_workflows
+from portico.testing.gateway_fakes import memory_workflows
 from portico.workflows.core.plan import Plan
 from portico.workflows.core.plan_documents import read_plan
 from portico.workflows.core.plan_learning import PlanEnd

@@ -24,8 +24,7 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.calls import MemoryCallHistory
-from portico.testing.gateway import MemoryResults
+from portico.testing.gateway import MemoryCallHistory, MemoryResults
 from portico.workflows.core.plan_report import StepStanding, WorkflowStatus
 from portico.workflows.run_context import SealedOutputs
 from portico.workflows.step_calls import ProgressLine

@@ -14,9 +14,7 @@ from portico.gateway.core.calls import Answer, Call, CallClaim, KeptResult, Resu
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.testing.calls import MemoryCallHistory
-from portico.testing.gateway import MemoryResults
-from portico.testing.upstreams import text
+from portico.testing.gateway import MemoryCallHistory, MemoryResults, text
 from portico.workflows.core.plan import Plan
 from portico.workflows.core.plan_report import StepStanding, WorkflowStatus
 from portico.workflows.run_context import SealedOutputs

@@ -16,8 +16,8 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
+from portico.testing.gateway import text
 from portico.testing.guard import MemoryKeys
-from portico.testing.upstreams import text
 from portico.workflows.core.errors import NotInline, NotUncertain
 from portico.workflows.core.plan_report import Items, StepStanding, WorkflowReport, WorkflowStatus
 from tests.gateway.open_room import DELETE, READ, WRITE

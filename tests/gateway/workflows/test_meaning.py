@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
-from portico.testing.gateway import a_tool, an_approved_server
-from portico.testing.upstreams import seen
+from portico.testing.gateway import a_tool, an_approved_server, seen
 from portico.workflows.core.plan import Plan
 from portico.workflows.core.plan_documents import read_plan
 from portico.workflows.core.plan_report import WorkflowStatus

@@ -23,11 +23,9 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.dataflow.propose import Edge
 from portico.learning.dataflow.propose_edges import ALL_SURE, Missing
-from portico.testing.gateway import a_tool, an_approved_server
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.guard import a_person
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.upstreams import seen
+from portico.testing.gateway import a_tool, an_approved_server, seen
+from portico.testing.gateway_fakes import ANYTHING
+from portico.testing.guard import MemoryRules, a_person
 from portico.workflows.core.plan import BadPlan, Reference
 from portico.workflows.runs import RunWorkflowWish
 from tests.gateway.open_room import ANA, SECRETARY, OpenRoom

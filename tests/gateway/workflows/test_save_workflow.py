@@ -22,9 +22,8 @@ from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.audit import MemoryAudit
 from portico.testing.gateway import an_approved_server
-from portico.testing.guard import a_person, an_identity
+from portico.testing.guard import MemoryAudit, a_person, an_identity
 from portico.workflows.core.plan import BadPlan
 from portico.workflows.core.saved import (
     BadWorkflowName,

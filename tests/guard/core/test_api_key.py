@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from portico.guard.core.keys import ApiKey, Purpose, StoredKey
 from portico.testing.guard import TEAM, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 keys = st.integers(0).map(SeededEntropy).map(ApiKey.mint)

@@ -38,7 +38,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import PrincipalKind
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.guard.approvals import HOUR, an_act, an_answer, an_approval, approved
 
 ANA = a_person("ana", roles=[Role.OPERATOR])

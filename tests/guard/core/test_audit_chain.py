@@ -30,8 +30,8 @@ from portico.guard.core.audit import (
 from portico.kernel.ids import ContextId, SpaceId
 from portico.kernel.json import NotCanonical
 from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import BEGINNING as NOW
-from portico.testing.kernel import SeededEntropy
+from portico.testing.memory_store import BEGINNING as NOW
+from portico.testing.memory_store import SeededEntropy
 
 ANA = a_person("ana")
 ELSEWHERE = a_space("elsewhere").id

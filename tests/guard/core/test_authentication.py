@@ -14,7 +14,7 @@ from portico.guard.core.principals import Identity, Role, Scope
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import PrincipalKind
 from portico.testing.guard import TEAM, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 PEPPER = b"pepper"
 KEY, OTHER = (ApiKey.mint(SeededEntropy(seed)) for seed in ("one", "other"))

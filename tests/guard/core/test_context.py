@@ -22,7 +22,7 @@ from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import PrincipalKind
 from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 ANA = a_person("ana")
 TASK = ContextId.mint(BEGINNING, SeededEntropy("task"))

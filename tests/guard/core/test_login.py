@@ -31,7 +31,7 @@ from portico.guard.core.oauth_logins import (
     whose_answer,
 )
 from portico.kernel.ids import Id, PrincipalId, SpaceId
-from portico.testing.kernel import SeededEntropy
+from portico.testing.memory_store import SeededEntropy
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SERVER = AuthorizationServer(

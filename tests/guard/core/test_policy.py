@@ -17,7 +17,7 @@ from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level, join, meet
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.guard.core.policies import TASK, acts, labels, rule_lists, rules, strictness, tasks
 
 NOW = BEGINNING

@@ -9,7 +9,7 @@ from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.rate_limits import CallRates, FirstAMinute, Limit, Slots, Window
 from portico.kernel.effect import Effect
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 
 ANA = a_person("ana")
 

@@ -25,7 +25,7 @@ from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import PrincipalKind
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 TASK = ContextId.mint(BEGINNING, SeededEntropy("task"))
 OTHER = ContextId.mint(BEGINNING, SeededEntropy("other"))

@@ -13,7 +13,7 @@ from portico.guard.core.secrets import (
     parse_ref,
 )
 from portico.guard.core.vault import BadVaultKeys, VaultKey, VaultKeys
-from portico.testing.kernel import SeededEntropy
+from portico.testing.memory_store import SeededEntropy
 
 
 @pytest.mark.parametrize(

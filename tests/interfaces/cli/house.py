@@ -13,16 +13,16 @@ from portico.gateway.core.config_documents import Described
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.search_text import EmbeddingModel, StoredEncoder
 from portico.guard.vault import Rotated
-from portico.interfaces.cli.house import (
+from portico.interfaces.cli.services import (
     EncoderOrder,
     ImportRoom,
     Provisioned,
     SettingChange,
     SettingEntry,
+    Uninstalling,
     Welcome,
     Whereabouts,
 )
-from portico.interfaces.cli.uninstalling import Uninstalling
 from portico.kernel.json import JsonObject
 from portico.testing.engine import MemorySchema, MemoryStore
 from portico.workflows.core.plan import Expressions

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from portico.interfaces.cli.keeping import AtLogin, Ended, Keeper, Running
+from portico.interfaces.cli.services import AtLogin, Ended, Keeper, Running
 from portico.kernel.json import JsonObject
 
 URL = "http://127.0.0.1:9"

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
-from portico.interfaces.cli.moments import moment
+from portico.interfaces.cli.errors import Exit
+from portico.interfaces.cli.terminal import moment
 from tests.interfaces.cli.agent_answers import AGENT, NOON, RUN, TRACE, a_run, page
 from tests.interfaces.cli.command_line import CommandLine
 from tests.interfaces.cli.scripted_server import InTurn, Problem, Streamed

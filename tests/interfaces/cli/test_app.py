@@ -12,7 +12,7 @@ import pytest
 from portico.__main__ import main
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.store import Finding, State
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.kernel.errors import Flaw
 from portico.settings.load import InvalidSettings
 from portico.testing.engine import ScriptedCheck

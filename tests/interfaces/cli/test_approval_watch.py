@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.command_line import CommandLine, Outcome, Step, Types
 from tests.interfaces.cli.requests import ID, ONE, OTHER, a_request, an_answer, waiting
 from tests.interfaces.cli.scripted_server import Streamed

@@ -7,16 +7,17 @@ import pytest
 from inline_snapshot import snapshot
 
 from portico.debate.core.debates import Decision, Option, Said, Verdict, Why
-from portico.interfaces.cli.approval_lines import columns, visible
-from portico.interfaces.cli.approval_words import (
+from portico.interfaces.cli.approval_text import (
     answered,
     asks_on,
+    columns,
     grants,
     left,
     over,
     row,
     state,
     told,
+    visible,
 )
 from tests.interfaces.cli.requests import a_request, an_answer
 

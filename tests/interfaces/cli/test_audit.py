@@ -17,10 +17,10 @@ from portico.guard.core.audit import (
     link_line,
     linked,
 )
-from portico.interfaces.cli.audit_words import entry_line
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.audit import entry_line
+from portico.interfaces.cli.errors import Exit
 from portico.testing.guard import a_person, a_space
-from portico.testing.kernel import BEGINNING as NOW
+from portico.testing.memory_store import BEGINNING as NOW
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 from tests.interfaces.cli.scripted_server import Streamed
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.bridge_answers import (
     ANA,
     HELPER,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
-from portico.interfaces.cli.moments import deadline, lasting
+from portico.interfaces.cli.errors import Exit
+from portico.interfaces.cli.terminal import deadline, lasting
 from tests.interfaces.cli.bridge_answers import (
     ANA,
     HELPER,

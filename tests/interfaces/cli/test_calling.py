@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.call_waiting import told_what_waits
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.server import Refused, Server
+from portico.interfaces.cli.tools import told_what_waits
 from tests.interfaces.cli.command_line import CommandLine
 from tests.interfaces.cli.scripted_server import InTurn, Problem, answering
 
@@ -130,7 +130,7 @@ def test_a_call_that_somebody_has_to_approve_is_made_again_until_it_is_answered(
 
 
 def test_while_it_waits_it_says_for_what(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("portico.interfaces.cli.call_waiting._BEFORE", 0.001)
+    monkeypatch.setattr("portico.interfaces.cli.tools._BEFORE", 0.001)
     mine = {"id": PENDING["approval"], "tool": "lab.wipe", "asker": {"id": "prn_1"}}
     theirs = mine | {"id": "apr_of_another", "asker": {"id": "prn_2"}}
     waiting = {"data": [theirs, mine], "next": None}

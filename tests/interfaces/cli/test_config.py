@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from portico.app.house import PorticoHouse
+from portico.app.cli_services import PorticoHouse
 from portico.interfaces.cli.app import run
 
 OURS = "[server]\nport = 3200\n"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.debate_follow import part_line
-from portico.interfaces.cli.exits import Exit
-from portico.interfaces.cli.following import Told
+from portico.interfaces.cli.debate_view import part_line
+from portico.interfaces.cli.errors import Exit
+from portico.interfaces.cli.server import Told
 from tests.interfaces.cli.agent_answers import event
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 from tests.interfaces.cli.debate_answers import (
@@ -304,7 +304,7 @@ def test_what_is_said_in_the_parts_of_an_analysis_is_told_as_it_comes(
             over.set()
         return line
 
-    monkeypatch.setattr("portico.interfaces.cli.debate_follow.part_line", lined)
+    monkeypatch.setattr("portico.interfaces.cli.debate_view.part_line", lined)
     began = event("part.began", debate=part, question="Is it odd?")
     decision = {"answer": "yes", "probability": 0.9}
     end = event("debate.ended", decision=decision, status="decided", tokens=9, money="0", seconds=1)

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from rich.cells import cell_len
 
-from portico.interfaces.cli.debate_picture import bar, picture, sized
-from portico.interfaces.cli.debate_view import DebateView
-from portico.interfaces.cli.following import Told, parsed
+from portico.interfaces.cli.debate_view import DebateView, bar, picture, sized
+from portico.interfaces.cli.server import Told, parsed
 from tests.interfaces.cli.agent_answers import event
 from tests.interfaces.cli.debate_answers import (
     BEGAN,

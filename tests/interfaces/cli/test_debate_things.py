@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.agent_answers import page
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 from tests.interfaces.cli.debate_answers import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.agent_answers import event
 from tests.interfaces.cli.command_line import CommandLine, Outcome, Step, Types, interrupt
 from tests.interfaces.cli.debate_answers import BEGAN, DEBATE, ONE, answers, asked, ended, stands

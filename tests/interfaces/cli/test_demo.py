@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from portico.interfaces.cli.demo_naming import named_as_in_the_demo
+from portico.interfaces.cli.demo import named_as_in_the_demo
 from tests.interfaces.cli.command_line import CommandLine
 from tests.interfaces.cli.screen import a_screen
 

@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from portico.app.house import PorticoHouse
+from portico.app.cli_services import PorticoHouse
 from portico.interfaces.cli.app import run
-from portico.interfaces.cli.house import EncoderOrder, SettingEntry
+from portico.interfaces.cli.services import EncoderOrder, SettingEntry
 from tests.adapters.embeddings import tiny
 from tests.adapters.embeddings.serving import serving
 from tests.interfaces.cli.command_line import CommandLine

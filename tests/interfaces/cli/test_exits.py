@@ -7,9 +7,16 @@ import pytest
 from portico.adapters.telemetry.setup import ExporterMissing
 from portico.engine.core.errors import BackupFailed, KeyReused, StoreRefused, StoreUnavailable
 from portico.guard.core.errors import KeyNotFound, NameTaken, NotAuthenticated, Overreach
-from portico.interfaces.cli.errors import BadUsage, Broken, FileInTheWay, NeedsYes, SystemRefused
-from portico.interfaces.cli.exits import Exit, exit_for
-from portico.interfaces.cli.join import BadLink
+from portico.interfaces.cli.errors import (
+    BadUsage,
+    Broken,
+    Exit,
+    FileInTheWay,
+    NeedsYes,
+    SystemRefused,
+    exit_for,
+)
+from portico.interfaces.cli.principals import BadLink
 from portico.interfaces.cli.server import NotRunning, Refused
 from portico.kernel.budget import ReservationExceeded
 from portico.kernel.errors import Kind, PorticoError

@@ -12,11 +12,11 @@ from portico.gateway.core.servers import FromFile, Http, Plain, Stdio
 from portico.gateway.server_files import AcceptListed, ImportServers
 from portico.gateway.start_diagnostics import ExamineServers
 from portico.gateway.surface import ContextWeight, WeighContext
-from portico.interfaces.cli.house import ImportRoom
-from portico.interfaces.cli.init_words import offers, picked, take_question, weight_text
+from portico.interfaces.cli.init import offers, picked, take_question, weight_text
+from portico.interfaces.cli.services import ImportRoom
 from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
-from portico.testing.upstreams import seen
+from portico.testing.gateway import seen
 from tests.gateway.server_room import READ, ROOT, WIPE, WRITE, Room
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 from tests.interfaces.cli.house import ScriptedImporting

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 from tests.interfaces.cli.scripted_server import Problem
 

@@ -7,7 +7,7 @@ import pytest
 
 from portico.interfaces import cli as package
 from portico.interfaces.cli.errors import BadUsage
-from portico.interfaces.cli.paths import path_to
+from portico.interfaces.cli.server import path_to
 from tests.interfaces.cli.command_line import CommandLine
 
 ASKING = {"get", "post", "put", "patch", "delete", "pages", "lines", "streaming"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
-from portico.interfaces.cli.plan_edit import with_references
+from portico.interfaces.cli.errors import Exit
+from portico.interfaces.cli.plan_files import with_references
 from portico.workflows.core.plan_documents import plan_schema
 from portico.workflows.core.plan_files import PlanFormat
 from tests.interfaces.cli.command_line import CommandLine, Outcome

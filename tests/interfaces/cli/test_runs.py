@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from portico.interfaces.cli import patience
-from portico.interfaces.cli.exits import Exit
-from portico.interfaces.cli.following import parsed
-from portico.interfaces.cli.run_words import duration
+from portico.interfaces.cli import server
+from portico.interfaces.cli.errors import Exit
+from portico.interfaces.cli.run_text import duration
+from portico.interfaces.cli.server import parsed
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 from tests.interfaces.cli.scripted_server import Streamed
 
@@ -361,7 +361,7 @@ def test_the_tail_of_all_runs_has_only_what_is_new_and_says_whose_it_is(cli: Com
 def test_a_server_that_does_not_come_is_not_waited_for_any_longer(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch, meant: str
 ) -> None:
-    monkeypatch.setattr(patience, "AT_FIRST", 0)
+    monkeypatch.setattr(server, "AT_FIRST", 0)
 
     got = cli(f"runs tail {meant}")
 

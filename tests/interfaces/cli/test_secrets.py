@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from portico.guard.vault import Rotated
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 
 CANARY = "canary-cli-5512"

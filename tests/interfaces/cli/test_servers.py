@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.command_line import CommandLine
 from tests.interfaces.cli.scripted_server import InTurn
 from tests.interfaces.cli.server_answers import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli import agent_answers, bridge_answers
 from tests.interfaces.cli.agent_answers import AGENT, page
 from tests.interfaces.cli.bridge_answers import PLAN_ID, PROJECT_ID, message_id

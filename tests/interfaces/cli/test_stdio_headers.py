@@ -3,7 +3,7 @@
 import pytest
 from mcp.shared.inbound import decode_header_value, encode_header_value, x_mcp_header_map
 
-from portico.interfaces.cli.stdio_headers import encoded, modern_headers, wanted_headers
+from portico.interfaces.cli.stdio_proxy import encoded, modern_headers, wanted_headers
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 SCHEMA = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 from tests.interfaces.cli.workflow_answers import answers
 

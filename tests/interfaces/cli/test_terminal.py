@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from portico.interfaces.cli.terminal import Terminal, human_size
-from portico.interfaces.cli.underway import Underway
+from portico.interfaces.cli.terminal import Terminal, Underway, human_size
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.json import JsonObject
 from tests.interfaces.cli.house import ScriptedHouse

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from portico.app.house import PorticoHouse
-from portico.app.keeping import GroundKeeping
+from portico.app.cli_services import PorticoHouse
+from portico.app.supervision import GroundKeeping
 from portico.interfaces.cli.app import run
-from portico.interfaces.cli.keeping import Ended
+from portico.interfaces.cli.services import Ended
 
 Captured = pytest.CaptureFixture[str]
 
@@ -183,7 +183,7 @@ def test_what_could_not_be_removed_is_told_with_why(
     def held(path: Path) -> None:
         raise PermissionError(1, "Operation not permitted", str(path))
 
-    monkeypatch.setattr("portico.app.uninstalling.remove", held)
+    monkeypatch.setattr("portico.app.install.remove", held)
 
     assert uninstall("--purge --yes") == 1
     told = capsys.readouterr().err

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
-from portico.interfaces.cli.keeping import Keeper, Running
+from portico.interfaces.cli.errors import Exit
+from portico.interfaces.cli.services import Keeper, Running
 from tests.interfaces.cli.command_line import CommandLine
 from tests.interfaces.cli.keeping import (
     SINCE,
@@ -32,7 +32,7 @@ def kept(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> ScriptedKeeping:
     def ready(_where: object) -> bool:
         return any(each.url == URL for each in made.running)
 
-    monkeypatch.setattr("portico.interfaces.cli.starting.ready", ready)
+    monkeypatch.setattr("portico.interfaces.cli.up.ready", ready)
     return made
 
 
@@ -156,7 +156,7 @@ def test_one_that_was_about_to_end_is_followed_by_another(
         kept.running = [each for each in kept.running if each.pid != 70]
         return any(each.url == URL for each in kept.running)
 
-    monkeypatch.setattr("portico.interfaces.cli.starting.ready", ready)
+    monkeypatch.setattr("portico.interfaces.cli.up.ready", ready)
 
     assert cli("up").code == 0
     assert kept.starts == 1

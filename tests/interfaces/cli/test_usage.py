@@ -2,7 +2,7 @@
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.command_line import CommandLine
 from tests.interfaces.cli.workflow_answers import PLAN
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.agent_words import trace_lines
-from portico.interfaces.cli.box_words import in_words
+from portico.interfaces.cli.agent_text import trace_lines
 from portico.interfaces.cli.errors import BadUsage
 from portico.interfaces.cli.help_text import unbroken
-from portico.interfaces.cli.stdio import Face, _path
+from portico.interfaces.cli.status import in_words
+from portico.interfaces.cli.up import Face, _path
 from tests.interfaces.cli.agent_answers import TRACE
 
 

@@ -5,9 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from portico.interfaces.cli.following import RESET, Told
-from portico.interfaces.cli.server import Refused, Server
-from portico.interfaces.cli.workflow_news import Followed
+from portico.interfaces.cli.server import RESET, Refused, Server, Told
+from portico.interfaces.cli.workflow_events import Followed
 from tests.interfaces.cli.command_line import CommandLine
 from tests.interfaces.cli.picture.reports import a_report, an_event
 from tests.interfaces.cli.picture.scenes import RUN

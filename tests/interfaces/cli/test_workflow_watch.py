@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.errors import Exit
 from tests.interfaces.cli.command_line import CommandLine, Outcome, Person, Step, Types, interrupt
 from tests.interfaces.cli.picture.reports import a_report, a_told_step, an_event
 from tests.interfaces.cli.picture.scenes import NOON, RUN

@@ -10,7 +10,7 @@ from portico.agents.core.traces import PersonSaid, RunTrace, ToolUse, TurnTrace,
 from portico.testing import agent_data
 from portico.testing.agent_data import TEAM, an_agent_run
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 
 PERSON = a_person("ana")
 ANA = PERSON.id

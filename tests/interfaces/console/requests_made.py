@@ -6,7 +6,7 @@ from typing import Any
 from portico.guard.core.approvals import Answered, AnswerKind, Approval, Outcome, Status, Via
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.interfaces.console.conftest import Browser
 from tests.interfaces.http.test_approvals import agent, asks
 

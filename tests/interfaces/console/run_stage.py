@@ -10,7 +10,7 @@ from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.label import PUBLIC
 from portico.testing.agent_data import a_turn, a_use, an_agent
-from portico.testing.gateway_doors import ANYTHING
+from portico.testing.gateway_fakes import ANYTHING
 from tests.guard.approvals import an_act, an_approval
 from tests.interfaces.console.conftest import Browser, console_of
 from tests.interfaces.http.conftest import Site, built

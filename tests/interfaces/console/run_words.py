@@ -10,7 +10,7 @@ from portico.interfaces.console.screens.run.tasks import Span, State, Task
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.kernel import SeededEntropy
+from portico.testing.memory_store import SeededEntropy
 from portico.workflows.core.plan_report import (
     Mode,
     StepReport,

@@ -5,7 +5,7 @@ import re
 from portico.gateway.core.calls import Answer, Seen
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject
-from portico.testing.upstreams import seen
+from portico.testing.gateway import seen
 from tests.interfaces.console.conftest import Browser
 
 LAUNCH: JsonObject = {"type": "stdio", "command": "serve", "arguments": [], "environment": {}}

@@ -25,7 +25,7 @@ from portico.interfaces.console.screens.agent_form import (
 from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.testing.agents import a_model
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.interfaces.console.chat_data import TEAM, a_run, an_agent
 
 

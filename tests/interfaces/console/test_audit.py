@@ -11,7 +11,7 @@ from portico.guard.audit import Found
 from portico.guard.core.audit import Fault, Finding, Head, Link, Verdict
 from portico.interfaces.console.screens.audit import checked, line
 from portico.kernel.json import JsonValue
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.interfaces.console.conftest import Browser
 from tests.interfaces.http.test_approvals import agent, asks
 

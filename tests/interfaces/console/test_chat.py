@@ -23,7 +23,7 @@ from portico.guard.core.approvals import Status, Waiter
 from portico.interfaces.console.live import TalkTopic, Telling
 from portico.kernel.ids import ApprovalId, BadId, RunId
 from portico.testing.agent_data import TEAM
-from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.guard import MemoryTaskContexts
 from tests.interfaces.console.chat_data import RUN, a_turn, a_use
 from tests.interfaces.console.conftest import Browser
 from tests.interfaces.http.desk import Desk, a_tool, opened, text

@@ -31,7 +31,7 @@ from portico.interfaces.console.screens.chat_view import (
 )
 from portico.kernel.json import JsonObject
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.guard.approvals import an_approval
 from tests.interfaces.console.chat_data import a_run, a_trace, a_turn, a_use, said
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.guard.approvals import an_act, an_approval
 from tests.interfaces.console.conftest import Browser
 from tests.interfaces.console.requests_made import another_id, status, three, uncertain

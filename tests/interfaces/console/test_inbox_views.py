@@ -35,7 +35,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.guard.approvals import an_act, an_answer, an_approval
 
 NOW = BEGINNING + timedelta(minutes=5)

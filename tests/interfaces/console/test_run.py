@@ -8,8 +8,8 @@ import pytest
 
 from portico.gateway.core.calls import Answer
 from portico.interfaces.console.screens.run.page import MOST_PARTS
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.upstreams import text
+from portico.testing.gateway import text
+from portico.testing.gateway_fakes import ANYTHING
 from tests.interfaces.console.conftest import Browser, console_of, somebody
 from tests.interfaces.console.run_stage import (
     ASK,

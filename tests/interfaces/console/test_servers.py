@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.launch import check_launch, shown, to_json
 from portico.interfaces.console.screens.servers import Reading, read_paste
-from portico.testing.upstreams import seen
+from portico.testing.gateway import seen
 from tests.interfaces.console.bridge_scene import words
 from tests.interfaces.console.conftest import Browser, somebody
 from tests.interfaces.console.shop import DROP, FIND, LAUNCH, offers, once_in, pin_in

@@ -17,7 +17,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 NOW = BEGINNING + timedelta(days=1)
 SPACE = SpaceId.mint(BEGINNING, SeededEntropy("space"))

@@ -1,7 +1,7 @@
 """Tools: the catalogue by server, the search as agents have it, and a tool tried on its page."""
 
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.testing.upstreams import text as says
+from portico.testing.gateway import text as says
 from tests.interfaces.console.bridge_scene import words
 from tests.interfaces.console.conftest import Browser, console_of
 from tests.interfaces.console.shop import DROP, FIND, handed_on, offers, once_in

@@ -19,7 +19,7 @@ from portico.interfaces.console.screens.welcome import (
 )
 from portico.kernel.budget import Tokens
 from portico.kernel.label import PUBLIC
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.interfaces.console.conftest import Browser
 from tests.interfaces.http.test_servers import LAUNCH, approved
 

@@ -13,11 +13,10 @@ from starlette.types import ASGIApp
 
 from portico.adapters.crypto import AesSivSeal
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
-from portico.app.assemble import Doors, assemble
-from portico.app.assemble_gateway import Gateway, assemble_gateway
-from portico.app.assemble_workflows import WorkflowDoors
 from portico.app.gateway import over_mcp
-from portico.app.workflows import InlineEngine
+from portico.app.gateway_wiring import Gateway, assemble_gateway
+from portico.app.use_cases import Doors, assemble
+from portico.app.workflows import InlineEngine, WorkflowDoors
 from portico.engine.core.runs import Queue
 from portico.engine.core.store import Source, StoreStatus
 from portico.engine.drill import drill_kind
@@ -32,24 +31,23 @@ from portico.interfaces.mcp.bridge.definitions import BridgeUses
 from portico.interfaces.mcp.debate.definitions import DebateUses
 from portico.interfaces.mcp.request_context import GatewayUses
 from portico.learning.lessons import Lessons
-from portico.testing.audit import MemoryAudit, MemoryAuditHeads
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.engine import MemoryReceipts
-from portico.testing.events import MemoryBus, MemoryEventLog
-from portico.testing.gateway_doors import ANYTHING, memory_gateway
+from portico.testing.engine import MemoryBus, MemoryEventLog, MemoryReceipts
+from portico.testing.gateway import ScriptedUpstreams
+from portico.testing.gateway_fakes import ANYTHING, memory_gateway
 from portico.testing.guard import (
+    MemoryAudit,
+    MemoryAuditHeads,
     MemoryKeyRing,
     MemoryKeys,
     MemoryLeavings,
     MemoryPrincipals,
+    MemoryRules,
     MemorySessions,
     MemorySpaces,
+    MemoryTaskContexts,
 )
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import SeededEntropy, TickingClock
-from portico.testing.upstreams import ScriptedUpstreams
-from portico.testing.walls import ScriptedWalls
-from portico.testing.world import MemoryWorld, together
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
+from portico.testing.sandbox import ScriptedWalls
 from tests.interfaces.http.asgi import HERE, Answer, Header, ask, bearing, written
 from tests.interfaces.http.memory import (
     KIND,

@@ -21,12 +21,12 @@ from portico.agents.runs import (
     SteerRun,
     StopRun,
 )
-from portico.app.assemble import Doors
-from portico.app.assemble_agents import AgentDoors, assemble_agents
-from portico.app.assemble_bridge import BridgeDoors, ask_to_lower, assemble_bridge
-from portico.app.assemble_debates import DebateDoors, assemble_debates, debate_kinds
-from portico.app.assemble_workflows import WorkflowDoors
+from portico.app.agents import AgentDoors, assemble_agents
+from portico.app.bridge import BridgeDoors, ask_to_lower, assemble_bridge
+from portico.app.debates import DebateDoors, assemble_debates, debate_kinds
 from portico.app.models import model_use_cases
+from portico.app.use_cases import Doors
+from portico.app.workflows import WorkflowDoors
 from portico.bridge.core.declassification import found
 from portico.engine.runs import Kind
 from portico.guard.authentication import AsTheyAre
@@ -43,7 +43,7 @@ from portico.kernel.durable import Durable
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraces
+from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraceReports, MemoryTraces
 from portico.testing.agents import (
     MemoryBook,
     MemoryIdentities,
@@ -52,29 +52,41 @@ from portico.testing.agents import (
     a_model,
     says,
 )
-from portico.testing.bridge_declassifications import MemoryDeclassifications, PlainSigning
-from portico.testing.bridge_leases import MemoryLeases
-from portico.testing.bridge_memory import MemoryAttachments, MemoryMemory
-from portico.testing.bridge_messages import MemoryMessages
-from portico.testing.bridge_read_state import MemoryMessageSearch, MemoryReadState
-from portico.testing.bridge_talk import MemoryConversations, MemoryPeople, MemoryProjects
-from portico.testing.bridge_work import MemoryPresences, MemoryWorks
-from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.debate_data import MemoryBlackboard
-from portico.testing.debate_doors import (
+from portico.testing.bridge_conversations import (
+    MemoryConversations,
+    MemoryMessages,
+    MemoryMessageSearch,
+    MemoryPeople,
+    MemoryProjects,
+    MemoryReadState,
+)
+from portico.testing.bridge_memory import (
+    MemoryAttachments,
+    MemoryDeclassifications,
+    MemoryLeases,
+    MemoryMemory,
+    MemoryPresences,
+    MemoryWorks,
+    PlainSigning,
+)
+from portico.testing.debate_fakes import (
     MemoryDebateLogs,
     MemoryDebateTalk,
     MemoryDebateTasks,
     MemoryPromotion,
+    ScriptedVoice,
+    ScriptedVoices,
     SpellingMeaning,
 )
-from portico.testing.debate_guests import MemorySeats
-from portico.testing.debate_purse import MemoryPurse
-from portico.testing.debate_records import MemoryOutcomes, MemoryPersonas
-from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.trace_reports import MemoryTraceReports
-from portico.testing.world import MemoryWorld
+from portico.testing.debates import (
+    MemoryBlackboard,
+    MemoryOutcomes,
+    MemoryPersonas,
+    MemoryPurse,
+    MemorySeats,
+)
+from portico.testing.guard import MemoryRules, MemoryTaskContexts
+from portico.testing.memory_store import MemoryWorld
 from portico.workflows.execution import EngineSide
 
 SMALL = a_model(ModelRef("ollama", "llama3.2:3b"))

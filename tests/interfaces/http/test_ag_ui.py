@@ -29,7 +29,7 @@ from portico.agents.core.traces import AgentRunStatus
 from portico.guard.core.approvals import AnswerKind
 from portico.interfaces.http.ag_ui import answers
 from portico.kernel.ids import ApprovalId, RunId
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.interfaces.http.ag_ui_order import in_order
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.desk import Desk, a_tool, opened, text

@@ -8,7 +8,7 @@ from portico.guard.core.approvals import Answered, AnswerKind, Approval, Outcome
 from portico.guard.core.policy import Danger, Mark
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.guard.approvals import an_act, an_approval
 from tests.interfaces.http.asgi import Answer
 from tests.interfaces.http.conftest import Site

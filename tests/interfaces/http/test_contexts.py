@@ -1,6 +1,6 @@
 """Tasks over REST, and the header that says which one a request is part of."""
 
-from portico.testing.upstreams import seen
+from portico.testing.gateway import seen
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.test_servers import approved
 

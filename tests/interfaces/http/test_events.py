@@ -16,8 +16,8 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.events import MemoryEventLog
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.engine import MemoryEventLog
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.interfaces.http.asgi import Answer, Header, bearing
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.streaming import PATIENCE, Stream, streaming

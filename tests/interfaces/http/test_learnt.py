@@ -3,7 +3,7 @@
 from portico.gateway.core.calls import Answer
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject
-from portico.testing.upstreams import seen
+from portico.testing.gateway import seen
 from tests.interfaces.http.asgi import Answer as Answered
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.test_servers import LAUNCH

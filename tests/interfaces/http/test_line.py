@@ -14,7 +14,7 @@ from portico.interfaces.http.middleware import allowed
 from portico.interfaces.http.streaming import Manners
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.interfaces.http.conftest import Site, nothing_running
 from tests.servers import free_port
 

@@ -12,7 +12,7 @@ from portico.gateway.core.errors import UpstreamWantsLogin
 from portico.guard.core.tokens import EVERY, grants_of
 from portico.interfaces.http.authentication import METADATA, ProtectedResource
 from portico.kernel.json import JsonObject
-from portico.testing.upstreams import seen
+from portico.testing.gateway import seen
 from tests.interfaces.http.asgi import Answer, ask, bearing
 from tests.interfaces.http.conftest import HOST, Site
 

@@ -8,7 +8,7 @@ from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.reserved_metadata import marked
 from portico.interfaces.http.calls import answer_out
 from portico.kernel.json import JsonObject
-from portico.testing.upstreams import seen, text
+from portico.testing.gateway import seen, text
 from tests.interfaces.http.conftest import Site
 
 LAUNCH = {"type": "stdio", "command": "serve", "arguments": ["--all"], "environment": {}}

@@ -7,8 +7,8 @@ import pytest
 from portico.gateway.core.calls import Answer
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.rules import Rule, RuleSource, Ruling
-from portico.testing.gateway_doors import ANYTHING
-from portico.testing.upstreams import seen, text
+from portico.testing.gateway import seen, text
+from portico.testing.gateway_fakes import ANYTHING
 from tests.interfaces.http.asgi import Answer as HttpAnswer
 from tests.interfaces.http.asgi import Header
 from tests.interfaces.http.conftest import Site, built

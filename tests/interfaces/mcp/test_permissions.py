@@ -17,7 +17,7 @@ from portico.interfaces.mcp.mount import McpFace
 from portico.interfaces.mcp.tool_values import ERROR_META
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
-from portico.testing.upstreams import seen
+from portico.testing.gateway import seen
 from tests.interfaces.http.conftest import Site, built
 from tests.interfaces.http.table import laid
 from tests.interfaces.http.test_permissions import key_of, key_with

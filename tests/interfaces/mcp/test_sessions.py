@@ -11,7 +11,7 @@ from portico.interfaces.mcp.request_context import TooManySessions
 from portico.interfaces.mcp.sessions import Sessions
 from portico.kernel.ids import ContextId
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.interfaces.mcp.gateway import Gateway, Site, serving, until
 from tests.interfaces.mcp.wire import BOTH, greet, legacy, modern
 

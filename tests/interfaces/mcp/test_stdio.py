@@ -19,8 +19,7 @@ from mcp.shared.message import SessionMessage
 from portico.gateway.core.calls import Answer, Question, Wanted
 from portico.gateway.ports import Line
 from portico.interfaces.cli.server import NotRunning
-from portico.interfaces.cli.stdio_link import Link, lines_of_input
-from portico.interfaces.cli.stdio_pump import Pump
+from portico.interfaces.cli.stdio_proxy import Link, Pump, lines_of_input
 from portico.kernel.json import JsonObject
 from tests.interfaces.mcp.gateway import HOME, Gateway, Site, hot_tool, said, serving, until
 from tests.interfaces.mcp.test_eras import FORM, ana, echo
@@ -281,8 +280,8 @@ async def test_lines_are_read_until_the_input_ends(said: bytes, expected: list[b
 async def test_a_line_that_is_too_long_is_not_taken_and_the_next_one_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portico.interfaces.cli.stdio_link._LONGEST", 10)
-    monkeypatch.setattr("portico.interfaces.cli.stdio_link._PART", 4)
+    monkeypatch.setattr("portico.interfaces.cli.stdio_proxy._LONGEST", 10)
+    monkeypatch.setattr("portico.interfaces.cli.stdio_proxy._PART", 4)
     source = piped(b"x" * 50 + b"\nnext\n")
 
     first, second = [line async for line in lines_of_input(source)]

@@ -11,7 +11,7 @@ from mcp_types import TextContent
 from portico.interfaces.mcp.tool_values import ERROR_META
 from portico.interfaces.mcp.tools import SUGGESTION_META
 from portico.learning.core.suggest.threshold import Outcome
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from portico.workflows.core.plan import BadPlan, PlanFault
 from portico.workflows.core.plan_learning import SuggestionId
 from portico.workflows.core.plan_report import (

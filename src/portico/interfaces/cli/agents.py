@@ -6,17 +6,28 @@ from typing import Annotated, Any, Final
 
 from cyclopts import App, Parameter
 
-from portico.interfaces.cli.agent_chat import chat
-from portico.interfaces.cli.agent_edit import edit
-from portico.interfaces.cli.agent_file import exported, flaws_by_line, read_text
-from portico.interfaces.cli.agent_new import new
-from portico.interfaces.cli.agent_runs import resolve, resume, runs, say, stats, stop, trace
-from portico.interfaces.cli.agent_server import AgentServer
-from portico.interfaces.cli.agent_try import try_out
-from portico.interfaces.cli.agent_words import agent_row, limits_line, plain, warning_lines
+from portico.interfaces.cli.agent_files import (
+    AgentServer,
+    edit,
+    exported,
+    flaws_by_line,
+    new,
+    read_text,
+)
+from portico.interfaces.cli.agent_runs import (
+    chat,
+    resolve,
+    resume,
+    runs,
+    say,
+    stats,
+    stop,
+    trace,
+    try_out,
+)
+from portico.interfaces.cli.agent_text import agent_row, limits_line, plain, warning_lines
 from portico.interfaces.cli.errors import BadUsage, FileInTheWay, NeedsYes
-from portico.interfaces.cli.paths import path_to
-from portico.interfaces.cli.server import Refused
+from portico.interfaces.cli.server import Refused, path_to
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal, shown
 from portico.kernel.errors import PorticoError
 

@@ -15,11 +15,9 @@ from cyclopts import (
 )
 
 from portico.interfaces.cli.commands import COMMANDS, HELP, OPTIONS
-from portico.interfaces.cli.errors import Broken, SystemRefused
-from portico.interfaces.cli.exits import Exit, exit_for, nobody_reads
-from portico.interfaces.cli.house import House
-from portico.interfaces.cli.standard_input import STANDARD_INPUT
-from portico.interfaces.cli.terminal import PLAIN, Terminal
+from portico.interfaces.cli.errors import Broken, Exit, SystemRefused, exit_for, nobody_reads
+from portico.interfaces.cli.services import House
+from portico.interfaces.cli.terminal import PLAIN, STANDARD_INPUT, Terminal
 from portico.kernel.errors import PorticoError
 from portico.kernel.redaction import blacked_out
 

@@ -1,21 +1,141 @@
-"""The audit, from the command line."""
+"""`portico audit`: list, export, check the chain here or on the server."""
 
+import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from cyclopts import App, Parameter
 
-from portico.interfaces.cli.audit_check import check_lines, heads_of, verify_there
-from portico.interfaces.cli.audit_words import entry_line, verdict_lines
-from portico.interfaces.cli.errors import BadUsage
-from portico.interfaces.cli.exits import Exit
-from portico.interfaces.cli.exporting import check_free, write_lines
-from portico.interfaces.cli.server import Server
-from portico.interfaces.cli.terminal import PLAIN, At
+from portico.guard.core.audit import (
+    Checking,
+    Head,
+    Link,
+    head_from,
+    link_from,
+    space_of,
+    verdict_json,
+)
+from portico.interfaces.cli.errors import BadUsage, Exit
+from portico.interfaces.cli.server import NoAnswer, Server
+from portico.interfaces.cli.terminal import PLAIN, At, check_free, shown, write_lines
+from portico.kernel.ids import SpaceId
+
+
+def entry_line(entry: dict[str, Any]) -> str:
+    act = entry["act"] if isinstance(entry["act"], dict) else {}
+    told = [
+        str(entry["number"]),
+        shown(entry["at"]),
+        shown(act.get("name", entry["by"])),
+        shown(act.get("action")),
+        shown(act.get("subject")),
+        *(shown(act[name]) for name in ("rule", "reason") if act.get(name)),
+        *map(shown, _changed(act.get("facts"))),
+    ]
+    return "  ".join(told).replace("\n", " ")
+
+
+def _changed(facts: object) -> Iterator[str]:
+    """What was answered, and what became of what."""
+    if not isinstance(facts, dict):
+        return
+    if answer := facts.get("answer"):
+        yield "no" if answer == "reject" else f"yes ({answer})"
+    was, now = facts.get("was"), facts.get("now", facts)
+    if isinstance(was, dict) and isinstance(now, dict):
+        yield ", ".join(
+            f"{name}: {old} → {now[name]}"
+            for name, old in was.items()
+            if name in now and now[name] != old
+        )
+    elif was is not None and now is not facts:
+        yield f"{was} → {now}"
+
+
+def verdict_lines(verdict: dict[str, Any]) -> Iterator[str]:
+    checked = f"{verdict['checked']:,} entries checked"
+    if verdict["sound"]:
+        yield f"Sound: {checked}, the last is {verdict['last']}."
+    else:
+        count = verdict["found"]
+        yield f"NOT SOUND: {checked}, {count:,} {'finding' if count == 1 else 'findings'}."
+    for finding in verdict["findings"]:
+        yield f"  {finding['number']}: {finding['fault']}. {finding['told']}"
+    if (more := verdict["found"] - len(verdict["findings"])) > 0:
+        yield f"  and {more:,} more"
+    if verdict["compared"]:
+        agreed = f"{verdict['heads']:,} of the {verdict['compared']:,}"
+        yield f"It agrees with {agreed} heads that it was compared with."
+    else:
+        yield (
+            "It was compared with no head that was kept elsewhere: nobody can tell whether its "
+            "end was cut off, or all of it made anew."
+        )
+
+
+def bar(done: int, of: int) -> str:
+    part = done / of if of else 1.0
+    full = round(20 * part)
+    return f"checking {'█' * full}{'·' * (20 - full)} {done:,} of {of:,}"
+
+
+_EACH: Final = 5_000
+
+Tell = Callable[[str], None]
+Heads = Mapping[SpaceId, Sequence[Head]]
+
+
+def verify_there(server: Server, tell: Tell) -> dict[str, Any]:
+    for line in server.lines("/audit/verify"):
+        told = json.loads(line)
+        if "verdict" in told:
+            verdict: dict[str, Any] = told["verdict"]
+            return verdict
+        tell(bar(told["checked"], told["of"]))
+    raise NoAnswer(0)
+
+
+def check_lines(lines: Iterable[bytes], heads: Heads, tell: Tell) -> dict[str, Any]:
+    """A line that is no entry is where the entry was that belongs there."""
+    checking: Checking | None = None
+    for line in lines:
+        link = link_from(line)
+        if checking is None:
+            checking = _begun(link, heads)
+        checking.add(link or Link(checking.expected, line, b""))
+        if checking.checked % _EACH == 0:
+            tell(f"checked {checking.checked:,} entries")
+    if checking is None:
+        raise BadUsage("There is not a single entry in it.")
+    return dict(verdict_json(checking.verdict()))
+
+
+def heads_of(file: Path | None) -> Heads:
+    """By space. Raises `OSError`, and `BadUsage` if there is none in the file."""
+    found: dict[SpaceId, list[Head]] = {}
+    if file is None:
+        return found
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        if (whose := head_from(line)) is not None:
+            found.setdefault(whose[0], []).append(whose[1])
+    if not found:
+        raise BadUsage(f"There is no head in {file}.")
+    return found
+
+
+def _begun(first: Link | None, heads: Heads) -> Checking:
+    """Whose chain it is says its first entry, or the heads if they are all of one space."""
+    space = None if first is None else space_of(first.text)
+    if space is None and len(heads) == 1:
+        space = next(iter(heads))
+    if space is None:
+        raise BadUsage("It does not begin with an entry of an audit.")
+    return Checking(space, heads=heads.get(space, ()))
+
 
 app = App(
     name="audit",

@@ -1,24 +1,212 @@
-"""`portico bridge work`: what is to be done in a project, and who has it."""
+"""Work items and leases of the bridge."""
 
+import time
+from datetime import datetime
 from shlex import quote
 from typing import Annotated, Any, Final, Literal
 
 from cyclopts import App, Parameter
 
-from portico.interfaces.cli.bridge_names import (
+from portico.bridge.core.errors import LeaseHeld, LeaseLost
+from portico.interfaces.cli.bridge_text import (
     find_people,
     find_project,
     find_work,
     project_id,
+    raised_in,
     short,
 )
-from portico.interfaces.cli.bridge_words import raised_in
-from portico.interfaces.cli.labels import LabelOption
-from portico.interfaces.cli.paths import path_to
-from portico.interfaces.cli.server import Server
-from portico.interfaces.cli.terminal import PLAIN, At
+from portico.interfaces.cli.server import Refused, Server, path_to
+from portico.interfaces.cli.terminal import PLAIN, At, LabelOption, Terminal, lasting, shown
 
-app = App(
+lease_app = App(
+    name="lease",
+    help="For a while something is yours, and others see that it is.",
+    help_format="plaintext",
+    default_parameter=PLAIN,
+)
+
+_COLUMNS: Final = ["resource", "holder", "token", "until", "purpose", "id"]
+_WAITING: Final = ["resource", "waits", "since"]
+_PAUSE: Final = 2.0
+"""Seconds; whoever waits keeps their place in the queue for much longer than that."""
+_SOON: Final = 120.0
+_For = Annotated[str, Parameter(name="--for")]
+
+
+@lease_app.command(name="take", sort_key=1)
+def take(
+    project: str,
+    resource: str,
+    /,
+    *,
+    for_: _For = "10m",
+    purpose: str = "",
+    wait: bool = False,
+    at: At,
+) -> None:
+    """Have something for yourself: a file, a branch, anything with a name. It is told with a token:
+    whoever guards the thing refuses a smaller one than it has seen.
+
+    portico bridge lease take apollo 'src/parser/**' --for 30m
+
+    Parameters
+    ----------
+    project
+        Its name or its id.
+    resource
+        A name or a pattern: * stands for anything but /, ** for anything, and every
+        other letter for itself, ? and [ too.
+    for_
+        How long, at most a day: 30s, 10m, 2h.
+    purpose
+        What for: others see it.
+    wait
+        If it is another's, until it is yours; others see that you wait. Ctrl-C gives up.
+    """
+    server = Server(at.house)
+    its = project_id(server, project)
+    body = {
+        "resource": resource,
+        "seconds": lasting("--for", for_),
+        "purpose": purpose,
+        "wait": wait,
+    }
+    with at.working(f"waiting for {resource}") as now:
+        lease = _taken(server, its, body, at, now)
+    at.data(lease, f"{lease['resource']} is yours until {_clock(lease)}; token {lease['token']}.")
+    at.say(f"To have it longer: portico bridge lease renew {project} '{resource}'")
+
+
+@lease_app.command(name="renew", sort_key=2)
+def renew(
+    project: str, resource: str, /, *, token: int | None = None, for_: _For = "10m", at: At
+) -> None:
+    """Have it for so long from now on.
+
+    Parameters
+    ----------
+    project
+        Its name or its id.
+    resource
+        As it was taken, or the id of the lease.
+    token
+        That of the lease: it is refused if another has had it since. Looked up if left away.
+    for_
+        How long, at most a day: 30s, 10m, 2h.
+    """
+    server = Server(at.house)
+    lease = _own(server, project_id(server, project), resource, token)
+    body = {"token": lease["token"], "seconds": lasting("--for", for_)}
+    renewed = server.post(path_to("leases", lease["id"], "renew"), body)
+    at.data(renewed, f"{renewed['resource']} is yours until {_clock(renewed)}.")
+
+
+@lease_app.command(name="release", sort_key=3)
+def release(project: str, resource: str, /, *, token: int | None = None, at: At) -> None:
+    """Give it back before its time is over.
+
+    Parameters
+    ----------
+    project
+        Its name or its id.
+    resource
+        As it was taken, or the id of the lease.
+    token
+        That of the lease. Looked up if left away.
+    """
+    server = Server(at.house)
+    lease = _own(server, project_id(server, project), resource, token)
+    server.post(path_to("leases", lease["id"], "release"), {"token": lease["token"]})
+    at.data({"resource": lease["resource"]}, f"{lease['resource']} is free.")
+
+
+@lease_app.command(name="check", sort_key=4)
+def check(project: str, resource: str, token: int, /, *, at: At) -> None:
+    """Whether this token is that of who holds it now: ends with 1 if it is not.
+
+    Parameters
+    ----------
+    project
+        Its name or its id.
+    resource
+        All of it must be held.
+    token
+        What the lease was taken with.
+    """
+    server = Server(at.house)
+    body = {"resource": resource, "token": token}
+    lease = server.post(path_to("projects", project_id(server, project), "leases", "check"), body)
+    at.data(lease, f"{lease['holder_name']} holds it until {_clock(lease)}.")
+
+
+@lease_app.command(name="list", sort_key=5)
+def list_(project: str, /, *, at: At) -> None:
+    """What is held now, by whom, and who waits for it.
+
+    Parameters
+    ----------
+    project
+        Its name or its id.
+    """
+    server = Server(at.house)
+    found = server.get(path_to("projects", project_id(server, project), "leases"))
+    rows = [
+        each | {"holder": each["holder_name"], "until": each["expires_at"]}
+        for each in found["data"]
+    ]
+    at.table(_COLUMNS, rows, found)
+    if found["waiting"] and not at.json:
+        at.say("In this order wait:")
+        waiting = [each | {"waits": each["name"]} for each in found["waiting"]]
+        at.table(_WAITING, waiting, found)
+    if not found["data"]:
+        at.say("Nothing is held. To have something: portico bridge lease take PROJECT RESOURCE")
+
+
+def _taken(
+    server: Server,
+    project: str,
+    body: dict[str, Any],
+    at: Terminal,
+    now: Any,  # noqa: ANN401 # what says what is done
+) -> dict[str, Any]:
+    """Raises what the server refuses; who waits is refused nothing that passes."""
+    said = False
+    while True:
+        try:
+            lease: dict[str, Any] = server.post(path_to("projects", project, "leases"), body)
+        except Refused as error:
+            if not body["wait"] or error.code != LeaseHeld.code:
+                if error.code == LeaseHeld.code:
+                    error.fix = f"{error.fix or ''} To wait for it: --wait".strip()
+                raise
+            now(str(error))
+            if not said:
+                at.say(f"{error} Waiting; Ctrl-C gives up.")
+            said = True
+            time.sleep(_PAUSE)
+        else:
+            return lease
+
+
+def _own(server: Server, project: str, resource: str, token: int | None) -> dict[str, Any]:
+    """Of those that are held now. Raises `LeaseLost`."""
+    me = server.get("/me")["id"]
+    for each in server.get(path_to("projects", project, "leases"))["data"]:
+        if resource in (each["id"], each["resource"]) and each["holder"] == me:
+            return dict(each) if token is None else each | {"token": token}
+    raise LeaseLost(resource)
+
+
+def _clock(lease: dict[str, Any]) -> str:
+    """With seconds, of what is over soon."""
+    until = datetime.fromisoformat(lease["expires_at"])
+    soon = until.timestamp() - time.time() < _SOON
+    return f"{until.astimezone():%Y-%m-%d %H:%M:%S}" if soon else shown(lease["expires_at"])
+
+
+work_app = App(
     name="work",
     help="What is to be done in a project, and who has it.",
     help_format="plaintext",
@@ -27,10 +215,10 @@ app = App(
 
 StateName = Literal["open", "claimed", "done", "dropped"]
 _HELD_UP: Final = "waits for other work"
-_COLUMNS: Final = ["work", "state", "who", "label", "title", "outcome"]
+_WORK_COLUMNS: Final = ["work", "state", "who", "label", "title", "outcome"]
 
 
-@app.command(name="add", sort_key=1)
+@work_app.command(name="add", sort_key=1)
 def add(  # noqa: PLR0913 # an option each
     project: str,
     title: str,
@@ -74,8 +262,8 @@ def add(  # noqa: PLR0913 # an option each
     at.say(f"To do it yourself: portico bridge work claim {short(made['id'])}")
 
 
-@app.command(name="list", sort_key=2)
-def list_(project: str, /, *, state: StateName | None = None, at: At) -> None:
+@work_app.command(name="list", sort_key=2)
+def list_work(project: str, /, *, state: StateName | None = None, at: At) -> None:
     """What is to be done and what was, oldest first.
 
     Parameters
@@ -98,7 +286,7 @@ def list_(project: str, /, *, state: StateName | None = None, at: At) -> None:
         }
         for each in found
     ]
-    at.table(_COLUMNS, rows, {"data": found}, fold=["title", "outcome"])
+    at.table(_WORK_COLUMNS, rows, {"data": found}, fold=["title", "outcome"])
     if not found and state is None:
         how = f"portico bridge work add {quote(project)} TITLE"
         at.say(f"There is nothing. To say what is to be done: {how}")
@@ -106,7 +294,7 @@ def list_(project: str, /, *, state: StateName | None = None, at: At) -> None:
         at.say(f"Nothing is {state}.")
 
 
-@app.command(name="show", sort_key=3)
+@work_app.command(name="show", sort_key=3)
 def show(work: str, /, *, at: At) -> None:
     """All of one piece of work.
 
@@ -118,7 +306,7 @@ def show(work: str, /, *, at: At) -> None:
     at.facts(find_work(Server(at.house), work))
 
 
-@app.command(name="claim", sort_key=4)
+@work_app.command(name="claim", sort_key=4)
 def claim(work: str, /, *, at: At) -> None:
     """Take it: nobody else can then, until you hand it over.
 
@@ -133,7 +321,7 @@ def claim(work: str, /, *, at: At) -> None:
     at.say(f'When it is done: portico bridge work done {short(claimed["id"])} "What came of it"')
 
 
-@app.command(name="hand-over", sort_key=5)
+@work_app.command(name="hand-over", sort_key=5)
 def hand_over(work: str, /, to: str | None = None, *, token: int | None = None, at: At) -> None:
     """Give what you have claimed to somebody, or to whoever comes.
 
@@ -154,7 +342,7 @@ def hand_over(work: str, /, to: str | None = None, *, token: int | None = None, 
     at.data(handed, f"{handed['title']} is {to or 'whoever comes'}'s.")
 
 
-@app.command(name="done", sort_key=6)
+@work_app.command(name="done", sort_key=6)
 def done(work: str, outcome: str | None = None, /, *, token: int | None = None, at: At) -> None:
     """What you have claimed is done.
 
@@ -170,7 +358,7 @@ def done(work: str, outcome: str | None = None, /, *, token: int | None = None, 
     _end(at, work, "done", outcome, token)
 
 
-@app.command(name="drop", sort_key=7)
+@work_app.command(name="drop", sort_key=7)
 def drop(work: str, outcome: str | None = None, /, *, token: int | None = None, at: At) -> None:
     """What you have claimed is not to be done after all.
 

@@ -14,34 +14,37 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "down": ("portico.interfaces.cli.up:down", "End the server."),
         "restart": ("portico.interfaces.cli.up:restart", "End the server and start it anew."),
         "connect": (
-            "portico.interfaces.cli.client_connect:connect",
+            "portico.interfaces.cli.clients:connect",
             "Put Portico into the file of a client.",
         ),
         "disconnect": (
-            "portico.interfaces.cli.client_disconnect:disconnect",
+            "portico.interfaces.cli.clients:disconnect",
             "Take it out again, to the byte.",
         ),
-        "serve": ("portico.interfaces.cli.serve:serve", "Run the server, until Ctrl-C."),
+        "serve": ("portico.interfaces.cli.up:serve", "Run the server, until Ctrl-C."),
         "stdio": (
-            "portico.interfaces.cli.stdio:stdio",
+            "portico.interfaces.cli.up:stdio",
             "Join a desktop client to the running server.",
         ),
         "status": ("portico.interfaces.cli.status:status", "How the running server is."),
-        "ui": ("portico.interfaces.cli.ui:ui", "Open the console in your browser, logged in."),
+        "ui": (
+            "portico.interfaces.cli.principals:ui",
+            "Open the console in your browser, logged in.",
+        ),
         "demo": (
             "portico.interfaces.cli.demo:demo",
             "Sample servers and content; --remove ends it.",
         ),
         "doctor": (
-            "portico.interfaces.cli.doctor:doctor",
+            "portico.interfaces.cli.status:doctor",
             "Find what is wrong; --fix mends what it can.",
         ),
     },
     "Tools": {
         "servers": ("portico.interfaces.cli.servers:app", "Add, approve and look after servers."),
         "tools": ("portico.interfaces.cli.tools:app", "The tools of all servers."),
-        "search": ("portico.interfaces.cli.search:search", "Find tools by what they should do."),
-        "call": ("portico.interfaces.cli.call:call", "Call a tool."),
+        "search": ("portico.interfaces.cli.tools:search", "Find tools by what they should do."),
+        "call": ("portico.interfaces.cli.tools:call", "Call a tool."),
         "approvals": (
             "portico.interfaces.cli.approvals:app",
             "See and answer what agents ask to be allowed.",
@@ -65,7 +68,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "Have an agent take part in a conversation.",
         ),
         "debate": (
-            "portico.interfaces.cli.debate:app",
+            "portico.interfaces.cli.debates:app",
             "Ask several voices; get the likeliest answer, or none.",
         ),
         "notifications": (
@@ -75,15 +78,15 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Work": {
         "run": (
-            "portico.interfaces.cli.run_file:run",
+            "portico.interfaces.cli.workflows:run",
             "Carry out a plan or a program, and look on.",
         ),
         "plan": (
-            "portico.interfaces.cli.plan:app",
+            "portico.interfaces.cli.plans:app",
             "Have plans suggested; check, describe, convert, complete them.",
         ),
         "feedback": (
-            "portico.interfaces.cli.feedback:feedback",
+            "portico.interfaces.cli.suggestions:feedback",
             "Say what a suggestion was worth.",
         ),
         "workflows": (
@@ -91,29 +94,35 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "Look at, control and save workflows.",
         ),
         "ahead": (
-            "portico.interfaces.cli.ahead:app",
+            "portico.interfaces.cli.prefetch:app",
             "Calls made before they are asked for; switch them.",
         ),
         "graph": (
-            "portico.interfaces.cli.graph:app",
+            "portico.interfaces.cli.tool_graph:app",
             "Which tool comes after which, as learnt from calls.",
         ),
         "runs": ("portico.interfaces.cli.runs:app", "Start, watch and control runs."),
     },
     "Who": {
         "keys": ("portico.interfaces.cli.keys:app", "Make, list, rotate and revoke keys."),
-        "people": ("portico.interfaces.cli.people:app", "Invite people, add agents, change roles."),
+        "people": (
+            "portico.interfaces.cli.principals:app",
+            "Invite people, add agents, change roles.",
+        ),
         "policy": (
             "portico.interfaces.cli.policy:app",
             "Who may do what: explain it, allow, ask, deny.",
         ),
-        "contexts": ("portico.interfaces.cli.contexts:app", "Open, list and close clean tasks."),
+        "contexts": (
+            "portico.interfaces.cli.spaces:contexts_app",
+            "Open, list and close clean tasks.",
+        ),
         "secrets": (
             "portico.interfaces.cli.secrets:app",
             "Give Portico secrets for servers of tools.",
         ),
         "spaces": ("portico.interfaces.cli.spaces:app", "Found, export and delete spaces."),
-        "join": ("portico.interfaces.cli.join:join", "Accept an invitation."),
+        "join": ("portico.interfaces.cli.principals:join", "Accept an invitation."),
     },
     "Upkeep": {
         "audit": (
@@ -122,7 +131,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         ),
         "config": ("portico.interfaces.cli.config:app", "Show, check and change settings."),
         "embeddings": (
-            "portico.interfaces.cli.embeddings:app",
+            "portico.interfaces.cli.models:embeddings_app",
             "Fetch and choose what search by meaning uses.",
         ),
         "db": (
@@ -133,8 +142,11 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "portico.interfaces.cli.uninstall:uninstall",
             "Stop everything; --purge removes what is kept.",
         ),
-        "version": ("portico.interfaces.cli.about:version", "Which version this is."),
-        "completion": ("portico.interfaces.cli.about:completion", "Completion script for a shell."),
+        "version": ("portico.interfaces.cli.status:version", "Which version this is."),
+        "completion": (
+            "portico.interfaces.cli.status:completion",
+            "Completion script for a shell.",
+        ),
     },
 }
 

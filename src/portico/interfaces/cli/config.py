@@ -7,7 +7,7 @@ from typing import Final
 
 from cyclopts import App
 
-from portico.interfaces.cli.house import SettingChange
+from portico.interfaces.cli.services import SettingChange
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal, shown
 from portico.kernel.json import JsonObject
 

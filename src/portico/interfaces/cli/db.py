@@ -1,4 +1,4 @@
-"""The database, from the command line: in this process, whether the server runs or not."""
+"""`portico db`: migrate, back up, restore, upgrade."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,12 +10,52 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from portico.engine.core.store import StoreStatus
-from portico.interfaces.cli.db_upgrade import bring_up, forget, go_back
-from portico.interfaces.cli.errors import BadUsage, FileInTheWay, NeedsYes
-from portico.interfaces.cli.exits import Exit
+from portico.engine.core.store import StoreStatus, Upgraded
+from portico.interfaces.cli.errors import BadUsage, Exit, FileInTheWay, NeedsYes
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal, human_size
 from portico.kernel.json import JsonObject, JsonValue
+
+
+def bring_up(at: Terminal) -> None:
+    with at.working("upgrading the database") as progress:
+        done = at.house.store_upgrade().upgrade(progress)
+    kept = ", ".join(map(str, done.kept))
+    until = f"What was before stays in {kept}, until: portico db upgrade --forget-old"
+    if done.before == done.after:
+        text = f"Nothing to do: the database is of PostgreSQL {done.after}."
+    else:
+        text = f"The database is of PostgreSQL {done.after} now; it was of {done.before}."
+    at.data(_facts(done), f"{text}\n{until}" if kept else text)
+
+
+def go_back(at: Terminal, *, yes: bool) -> None:
+    question = "Return to the database from before the upgrade, without what was written since?"
+    if not yes and not at.confirm(question):
+        raise NeedsYes(question)
+    with at.working("going back"):
+        done = at.house.store_upgrade().back()
+    at.data(
+        _facts(done),
+        f"The database is of PostgreSQL {done.after} again; the other one is in {done.kept[0]}.\n"
+        f"To stay with it: portico config set database.version {done.after}",
+    )
+
+
+def forget(at: Terminal, *, yes: bool) -> None:
+    question = "Remove what is kept of earlier databases? There is no way back then."
+    if not yes and not at.confirm(question):
+        raise NeedsYes(question)
+    with at.working("removing what is old"):
+        gone = at.house.store_upgrade().forget_old()
+    folders: list[JsonValue] = [str(folder) for folder in gone.folders]
+    names = ", ".join(map(str, folders))
+    text = f"Removed {names} ({human_size(gone.bytes)})." if names else "Nothing to remove."
+    at.data({"removed": folders, "bytes": gone.bytes}, text)
+
+
+def _facts(done: Upgraded) -> JsonObject:
+    return {"before": done.before, "after": done.after, "kept": [str(each) for each in done.kept]}
+
 
 app = App(
     name="db",
@@ -75,7 +115,7 @@ async def migrate(*, at: At) -> None:
 async def status(*, at: At) -> int:
     """Where the database is, whether it runs, and whether it needs migrating."""
     found = await at.house.store().status()
-    at.facts(_facts(found))
+    at.facts(_store_facts(found))
     return Exit.OK if found.running else Exit.NOT_RUNNING
 
 
@@ -86,7 +126,7 @@ async def start(*, at: At) -> None:
     with at.working("starting the database") as progress:
         await store.start(create=False, keep=True, progress=progress)
         found = await store.status()
-    at.facts(_facts(found))
+    at.facts(_store_facts(found))
 
 
 @app.command(name="stop", sort_key=3)
@@ -179,12 +219,12 @@ async def info(*, at: At) -> None:
         "extensions": list(found.extensions),
     }
     if at.for_a_person:
-        at.facts(_facts(found.status) | {"size": human_size(found.size)} | facts)
+        at.facts(_store_facts(found.status) | {"size": human_size(found.size)} | facts)
         print()
         sized = [asdict(table) | {"size": human_size(table.size)} for table in found.tables]
         at.table(["name", "rows", "size"], sized, None, right=["size"])
         return
-    facts = _facts(found.status) | {"bytes": found.size} | facts
+    facts = _store_facts(found.status) | {"bytes": found.size} | facts
     if at.json:
         at.facts({**facts, "tables": tables})
         return
@@ -215,7 +255,7 @@ async def _saying(at: Terminal, text: str) -> AsyncIterator[None]:
         yield
 
 
-def _facts(status: StoreStatus) -> dict[str, JsonValue]:
+def _store_facts(status: StoreStatus) -> dict[str, JsonValue]:
     return {
         "source": status.source,
         "address": status.address,

@@ -14,13 +14,9 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from portico.interfaces.cli.debate_follow import How, OfPart, Over, listen
-from portico.interfaces.cli.debate_picture import picture
-from portico.interfaces.cli.debate_view import DebateView
-from portico.interfaces.cli.following import Told
+from portico.interfaces.cli.debate_view import DebateView, How, OfPart, Over, listen, picture
 from portico.interfaces.cli.keystrokes import Inbox, Keyboard
-from portico.interfaces.cli.paths import path_to
-from portico.interfaces.cli.server import Server
+from portico.interfaces.cli.server import Server, Told, path_to
 from portico.interfaces.cli.terminal import Terminal
 from portico.kernel.errors import PorticoError
 

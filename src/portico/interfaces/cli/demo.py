@@ -1,16 +1,114 @@
-"""Sample servers and sample content, to look at everything without a key, a model or a network."""
+"""`portico demo`: an installation with sample servers and content."""
 
-from typing import TYPE_CHECKING, Annotated, Final
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 
 from cyclopts import Parameter
 
-from portico.interfaces.cli.demo_naming import OF_THE_MACHINE, named_as_in_the_demo
+from portico.interfaces.cli.commands import COMMANDS
 from portico.interfaces.cli.errors import BadUsage, DemoElsewhere
 from portico.interfaces.cli.terminal import At, Terminal
+from portico.kernel.json import JsonObject
 
 if TYPE_CHECKING:
-    from portico.interfaces.cli.house import House
     from portico.interfaces.cli.server import Server
+    from portico.interfaces.cli.services import House
+
+Made = Mapping[str, Any]
+
+_LOOK: Final[Sequence[tuple[str, str]]] = (
+    ("ui", "the console"),
+    ("approvals list", "what waits for your yes"),
+    ("search 'give a customer the money back'", "find a tool by what it does"),
+    ("call demo-tickets.read_ticket id=T-1102", "call one"),
+    ("run demo-triage", "run the saved workflow, and look on"),
+    ("workflows list", "what ran, what failed, what waits"),
+    ("graph neighbours demo-tickets.read_ticket", "what was learnt of the calls"),
+    ("bridge projects show 'Demo shop'", "where agents and people talk"),
+    ("debate list", "what three voices decided"),
+)
+_NO_MODEL: Final = (
+    "none: no model was found here (portico models providers). With Ollama\n"
+    "                running, or a key such as OPENAI_API_KEY, repeat: portico demo"
+)
+
+
+def facts(made: Made, *, new: bool, serving: bool, key_file: Path) -> JsonObject:
+    return {
+        "space": "demo",
+        "new": new,
+        "serving": serving,
+        "key_file": str(key_file),
+        **made,
+        "look": [f"portico demo {command}" for command, _ in _LOOK],
+    }
+
+
+def made_text(made: Made, *, new: bool, serving: bool) -> str:
+    head = "The demo is set up" if new else "The demo is there"
+    waits, talks = len(made["waiting"]), len(made["conversations"])
+    lines = [
+        f"{head}, in a space of its own. Everything in it is made up.",
+        "",
+        f"  servers       {', '.join(made['servers'])}: {made['tools']} tools",
+        f"  workflow      {made['workflow']}",
+        f"  runs          one done, one failed, {waits} waiting for your yes",
+        f"  project       Demo shop: {talks} conversations, {len(made['memories'])} memories",
+        "  debate        three small programs, no model; decided",
+        f"  agent         {made['agent'] or _NO_MODEL}",
+        "",
+        "Look at it:" if serving else "Look at it, once the server runs: portico serve",
+    ]
+    width = max(len(command) for command, _ in _LOOK)
+    lines += [f"  portico demo {command.ljust(width)}  {what}" for command, what in _LOOK]
+    return "\n".join([*lines, "", "To take it away again: portico demo --remove"])
+
+
+OF_THE_MACHINE: Final = frozenset(
+    {"init", "serve", "demo", "doctor", "join", "config", "embeddings", "db", "spaces"}
+)
+"""What is not about a space, or would end it behind our back."""
+_OF_A_SPACE: Final = [
+    name
+    for title, commands in COMMANDS.items()
+    for name in commands
+    if name not in OF_THE_MACHINE and (title != "Start" or name in {"ui", "stdio"})
+]
+_NAMED: Final = re.compile(rf"(?<![\w./-])portico (?=(?:{'|'.join(_OF_A_SPACE)})\b)")
+
+
+class _Naming:
+    """A stream that a person reads: whatever says it need not know of the demo."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(_NAMED.sub("portico demo ", text))
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 # all else is the stream's own
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def named_as_in_the_demo() -> Iterator[None]:
+    """Programs get what they would get elsewhere."""
+    streams = {name: getattr(sys, name) for name in ("stdout", "stderr")}
+    for name, stream in streams.items():
+        if stream.isatty():
+            setattr(sys, name, _Naming(stream))
+    try:
+        yield
+    finally:
+        for name, stream in streams.items():
+            setattr(sys, name, stream)
+
+
+# Sample servers and sample content, to look at everything without a key, a model or a network.
 
 _FLAGS: Final = {
     "--json": "json",
@@ -78,8 +176,7 @@ def _inside(at: Terminal, command: tuple[str, ...]) -> int:
 
 
 def _set_up(at: Terminal) -> None:
-    from portico.interfaces.cli.demo_town import Town
-    from portico.interfaces.cli.demo_words import facts, made_text
+    from portico.interfaces.cli.demo_content import Town
 
     with at.working("setting up the demo") as progress:
         _installed(at)
@@ -108,7 +205,7 @@ def _installed(at: Terminal) -> None:
 
 def _entered(house: "House", demo: "House") -> "tuple[Server, bool]":
     """In the demo's space, which is founded if its key opens nothing."""
-    from portico.interfaces.cli.demo_story import SPACE
+    from portico.interfaces.cli.demo_content import SPACE
     from portico.interfaces.cli.server import Server
     from portico.kernel.errors import Kind, PorticoError
 
@@ -144,7 +241,7 @@ def _remove(at: Terminal) -> None:
 
 def _emptied(server: "Server") -> str | None:
     """The id of the space that is gone; None if it was not there any more."""
-    from portico.interfaces.cli.paths import path_to
+    from portico.interfaces.cli.server import path_to
     from portico.kernel.errors import Kind, PorticoError
 
     try:

@@ -1,36 +1,41 @@
-"""What goes wrong on this side of the server.
+"""Errors of the command line, and exit codes."""
 
-PorticoError
-├── BadUsage
-├── FileInTheWay
-├── NeedsYes
-├── NeedsTerminal
-├── ApprovalNeeded
-├── RunNotDone
-├── WorkflowNotDone
-├── WorkflowWaits
-├── AgentNotDone
-├── AgentWaits
-├── ModelDoesNotAnswer
-├── BadToml         faces.cli.agent_file
-├── SystemRefused
-├── Broken
-├── ServerNotStarted
-├── DemoElsewhere
-├── BadLink         faces.cli.join
-├── NotRunning      faces.cli.server
-├── NotReached      faces.cli.server
-├── NoAnswer        faces.cli.server
-├── NoKey           faces.cli.server
-└── Refused         faces.cli.server
-"""
-
+import os
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
 
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.redaction import blacked_out
+
+# What goes wrong on this side of the server.
+#
+# PorticoError
+# ├── BadUsage
+# ├── FileInTheWay
+# ├── NeedsYes
+# ├── NeedsTerminal
+# ├── ApprovalNeeded
+# ├── RunNotDone
+# ├── WorkflowNotDone
+# ├── WorkflowWaits
+# ├── AgentNotDone
+# ├── AgentWaits
+# ├── ModelDoesNotAnswer
+# ├── BadToml         faces.cli.agent_file
+# ├── SystemRefused
+# ├── Broken
+# ├── ServerNotStarted
+# ├── DemoElsewhere
+# ├── BadLink         faces.cli.join
+# ├── NotRunning      faces.cli.server
+# ├── NotReached      faces.cli.server
+# ├── NoAnswer        faces.cli.server
+# ├── NoKey           faces.cli.server
+# └── Refused         faces.cli.server
 
 _ENDED: Final = {
     "failed": "failed",
@@ -249,3 +254,56 @@ class Broken(PorticoError):
     def __init__(self, error: Exception) -> None:
         told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         super().__init__(blacked_out(told))
+
+
+class Exit(IntEnum):
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    CONFIG = 3
+    NOT_RUNNING = 4
+    DENIED = 5
+    APPROVAL = 6
+    BUDGET = 7
+    PARTIAL = 8
+    UNDECIDED = 9
+    SKIPPED = 77
+    INTERRUPTED = 130
+
+
+_BY_KIND: Final[Mapping[Kind, Exit]] = {
+    Kind.INVALID: Exit.USAGE,
+    Kind.DENIED: Exit.DENIED,
+    Kind.NOT_FOUND: Exit.FAILED,
+    Kind.CONFLICT: Exit.FAILED,
+    Kind.EXHAUSTED: Exit.BUDGET,
+    Kind.UNAVAILABLE: Exit.NOT_RUNNING,
+}
+_BY_CODE: Final[Mapping[str, Exit]] = {
+    "invalid_settings": Exit.CONFIG,
+    "unreadable_settings": Exit.CONFIG,
+    "store_refused": Exit.CONFIG,
+    "otlp_exporter_missing": Exit.CONFIG,
+    "backup_failed": Exit.FAILED,
+    "upgrade_failed": Exit.FAILED,
+    "system_refused": Exit.FAILED,
+    "internal_error": Exit.FAILED,
+    "needs_yes": Exit.APPROVAL,
+    "needs_terminal": Exit.APPROVAL,
+    "approval_needed": Exit.APPROVAL,
+    "approval_pending": Exit.APPROVAL,
+    "approval_rejected": Exit.APPROVAL,
+    "workflow_waits": Exit.APPROVAL,
+    "agent_waits": Exit.APPROVAL,
+}
+
+
+def exit_for(error: PorticoError) -> Exit:
+    return _BY_CODE.get(error.code, _BY_KIND[error.kind])
+
+
+def nobody_reads() -> Exit:
+    """What is still to be written goes nowhere, else Python complains of it at its end."""
+    with suppress(OSError):  # it may be no file at all
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.OK

@@ -5,8 +5,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from portico.interfaces.cli.errors import BadUsage, FileInTheWay
-from portico.interfaces.cli.paths import path_to
-from portico.interfaces.cli.server import Server
+from portico.interfaces.cli.server import Server, path_to
 from portico.interfaces.cli.terminal import PLAIN, At, day
 
 app = App(
@@ -175,7 +174,7 @@ def trust(
 
 
 def _find(server: Server, who: str) -> str:
-    from portico.interfaces.cli.people import find
+    from portico.interfaces.cli.principals import find
 
     return str(find(server, who)["id"])
 

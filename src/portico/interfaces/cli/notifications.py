@@ -6,9 +6,8 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from portico.interfaces.cli.agent_words import plain
-from portico.interfaces.cli.following import RESET, Following, Told
-from portico.interfaces.cli.server import Server
+from portico.interfaces.cli.agent_text import plain
+from portico.interfaces.cli.server import RESET, Following, Server, Told
 from portico.interfaces.cli.terminal import At, Terminal
 
 _TOPIC: Final = "notifications"

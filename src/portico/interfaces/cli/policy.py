@@ -7,8 +7,7 @@ from typing import Any, Literal
 from cyclopts import App
 
 from portico.guard.core.rules import fits
-from portico.interfaces.cli.paths import path_to
-from portico.interfaces.cli.server import Server
+from portico.interfaces.cli.server import Server, path_to
 from portico.interfaces.cli.terminal import PLAIN, At, day
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject

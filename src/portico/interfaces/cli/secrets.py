@@ -1,19 +1,19 @@
-"""Secrets, from the command line: typed unseen or read from standard input, never an argument."""
+"""`portico secrets`, and logins at servers."""
 
 import getpass
 import sys
-from typing import TYPE_CHECKING
+import time
+import webbrowser
+from typing import Annotated, Final
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from portico.interfaces.cli.errors import BadUsage
-from portico.interfaces.cli.paths import path_to
-from portico.interfaces.cli.server import Server
+from portico.interfaces.cli.server import Server, path_to
 from portico.interfaces.cli.terminal import PLAIN, At
+from portico.kernel.errors import Kind, PorticoError
+from portico.kernel.json import JsonObject
 from portico.kernel.redaction import hidden
-
-if TYPE_CHECKING:
-    from portico.kernel.json import JsonObject
 
 app = App(
     name="secrets",
@@ -113,3 +113,133 @@ def _given(at: At, name: str) -> str:
 
 def _kept_in(where: str) -> str:
     return "system's keyring" if where == "keyring" else "encrypted file"
+
+
+# Logging in to servers of others, from a terminal: the link is shown, and what comes of it.
+
+_PAUSE: Final = 1.0
+_PATIENCE: Final = 600.0
+
+
+class NotLoggedInYet(PorticoError):
+    kind = Kind.DENIED
+    code = "not_logged_in"
+    title = "Nobody has logged in"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            "The link was not used, and works no more.",
+            fix=f"Begin again: portico servers login {name}",
+        )
+
+
+def login(
+    name: str,
+    /,
+    *,
+    browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
+    wait: Annotated[bool, Parameter(negative="--no-wait")] = True,
+    at: At,
+) -> None:
+    """Log in to a server that wants to know who is calling.
+
+    Shows a link, opens it in a browser where there is one, and waits until you have logged in. It
+    is your login: nobody else's call is made with it.
+
+    Parameters
+    ----------
+    name
+        Which one.
+    browser
+        Open the link, if you are at this machine.
+    wait
+        Wait until you have logged in.
+    """
+    server = Server(at.house)
+    before = server.get(path_to("servers", name, "login"))
+    if before["logged_in"]:
+        at.data(before, f"You are logged in to {name} already.")
+        at.say(f"To log in as somebody else: portico servers logout {name}")
+        return
+    link = server.post(path_to("servers", name, "login"))
+    if at.json and not wait:
+        at.data(link, "")
+        return
+    at.say(f"Log in here, within ten minutes:\n\n  {link['login_url']}\n")
+    if browser and at.for_a_person:
+        webbrowser.open(link["login_url"])
+    if wait:
+        with at.working("waiting for you to log in"):
+            found = _waited(server, name)
+        at.data(found, f"You are logged in to {name}.")
+
+
+def _waited(server: Server, name: str) -> JsonObject:
+    until = time.monotonic() + _PATIENCE
+    while True:
+        found: JsonObject = server.get(path_to("servers", name, "login"))
+        if found["logged_in"]:
+            return found
+        if time.monotonic() > until:
+            raise NotLoggedInYet(name)
+        time.sleep(_PAUSE)
+
+
+def logout(name: str, /, *, at: At) -> None:
+    """Forget your login at a server, here and, where that is offered, there.
+
+    Parameters
+    ----------
+    name
+        Which one.
+    """
+    Server(at.house).delete(path_to("servers", name, "login"))
+    at.say(f"You are not logged in to {name} any more.")
+
+
+def login_config(  # noqa: PLR0913 # an option each
+    name: str,
+    /,
+    *,
+    client_id: str | None = None,
+    client_secret: str | None = None,
+    issuer: str | None = None,
+    scope: str | None = None,
+    default: bool = False,
+    at: At,
+) -> None:
+    """Say where people log in to a server, and as what Portico is known there.
+
+    Only what a server does not say itself has to be said: most let Portico register itself.
+
+    portico servers login-config tracker --client-id portico --client-secret secret:tracker
+
+    Parameters
+    ----------
+    name
+        Which one.
+    client_id
+        As what Portico is registered there.
+    client_secret
+        Where its secret is, as secret:NAME: portico secrets set NAME
+    issuer
+        Who lets people in; has to be said if it is on this machine or in its network.
+    scope
+        What to ask for.
+    default
+        Go back to what the server says itself.
+    """
+    server, said = Server(at.house), [client_id, client_secret, issuer, scope]
+    given = any(each is not None for each in said)
+    if given == default:
+        raise BadUsage("Say --client-id, --client-secret, --issuer or --scope, or --default.")
+    if default:
+        server.delete(path_to("servers", name, "login-client"))
+        at.say(f"What {name} says itself counts again.")
+        return
+    body = {"client_id": client_id, "client_secret": client_secret, "issuer": issuer}
+    found = server.put(path_to("servers", name, "login-client"), {**body, "scope": scope})
+    if at.json:
+        at.data(found, "")
+    else:
+        at.facts({field: each for field, each in found.items() if each is not None})

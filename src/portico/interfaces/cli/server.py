@@ -1,23 +1,82 @@
-"""The running server, as most commands talk to it."""
+"""Requests to the server: paths, retries, pages, events followed."""
 
+import json
 import os
 import re
 import secrets
 import ssl
 import stat
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import unquote
+from typing import Any, Final, TypeVar
+from urllib.parse import quote, unquote
 
 import httpx2
 
-from portico.interfaces.cli.house import House
+from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.services import House
 from portico.kernel.errors import Flaw, Kind, PorticoError
+
+# A server that is about to come is waited for, within reason.
+
+AT_FIRST: Final = 10.0
+"""Seconds for which a server that was never met is waited for by whoever wants to follow it."""
+NOT_YET: Final = "The server is not there yet; waiting for it …"
+_PAUSE: Final = 0.2
+
+_Given = TypeVar("_Given")
+
+
+def patiently(
+    ask: Callable[[], _Given],
+    seconds: float,
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    enough: Callable[[_Given], bool] = lambda _: True,
+) -> _Given:
+    """What `ask` gives once it is enough, or at the last try. Raises what the last try raises."""
+    until = time.monotonic() + seconds
+    said = False
+    while True:
+        try:
+            given = ask()
+        except PorticoError as error:
+            if error.kind is not Kind.UNAVAILABLE or time.monotonic() >= until:
+                raise
+        else:
+            if enough(given) or time.monotonic() >= until:
+                return given
+        if not said:
+            say(NOT_YET)
+        said = True
+        time.sleep(_PAUSE)
+
+
+# Where something is on the server: the one place in which what was typed becomes a path.
+
+_ELSEWHERE: Final = frozenset({".", ".."})
+
+
+def path_to(*parts: str) -> str:
+    """`/servers/docs/logs`; each part is one step, whatever letters it has.
+
+    Raises `BadUsage` for what would lead elsewhere.
+    """
+    return "".join(f"/{_step(part)}" for part in parts)
+
+
+def _step(part: str) -> str:
+    if not part:
+        raise BadUsage("A name is empty.", fix="Say which one is meant.")
+    if part in _ELSEWHERE or "/" in part:
+        raise BadUsage(f"{part!r} is nobody's name.", fix="Names have no /, and are not . or ..")
+    return quote(part, safe="")
+
 
 _KINDS: Final = {
     401: Kind.DENIED,
@@ -299,3 +358,90 @@ def ours(path: Path) -> bool:
         return False
     private = stat.S_ISDIR(folder.st_mode) and not folder.st_mode & 0o077
     return private and folder.st_uid == os.geteuid() and path.exists()
+
+
+_FIRST_PAUSE: Final = 0.2
+_LONGEST_PAUSE: Final = 2.0
+_END: Final = "end"
+RESET: Final = "reset"
+"""Said by the server when something that was to be told is not kept any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """`mark` is where the server goes on if it is given back."""
+
+    type: str
+    data: dict[str, Any]
+    mark: str | None = None
+
+
+@dataclass(slots=True)
+class Following:
+    """One who follows. `say` is told, in words, when the server has gone and come again."""
+
+    server: Server
+    say: Callable[[str], None]
+    began_at: datetime | None = None
+    """By the server's clock."""
+    _until: float = field(default_factory=lambda: time.monotonic() + AT_FIRST)
+    """For so long a server that was never met is waited for."""
+    _mark: str | None = None
+    _met: bool = False
+    _gone: bool = False
+
+    def __call__(self, path: str, **query: str | Sequence[str]) -> Iterator[Told]:
+        """Until the server has no more to tell, or for ever.
+
+        A server that does not answer is waited for: at first for a while, and for ever once it
+        has been met. Raises what the last try raises.
+        """
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                with self.server.streaming(path, after=self._mark, **query) as stream:
+                    if stream is None:
+                        return
+                    self._here_again(stream.began_at)
+                    pause = _FIRST_PAUSE
+                    for told in parsed(stream.lines):
+                        if told.type == _END:
+                            return
+                        self._mark = told.mark or self._mark
+                        yield told
+            except (NotRunning, NotReached, Refused) as error:
+                if not self._worth_waiting(error):
+                    raise
+            self._gone_away()
+            time.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _worth_waiting(self, error: PorticoError) -> bool:
+        waiting = self._met or time.monotonic() < self._until
+        return waiting and error.kind is Kind.UNAVAILABLE
+
+    def _here_again(self, now: datetime | None) -> None:
+        self.began_at = self.began_at or now
+        if self._gone:
+            self.say("It is back." if self._met else "It is there.")
+        self._met, self._gone = True, False
+
+    def _gone_away(self) -> None:
+        if not self._gone:
+            gone = "The server has gone; waiting for it to come back …"
+            self.say(gone if self._met else NOT_YET)
+        self._gone = True
+
+
+def parsed(lines: Iterable[str]) -> Iterator[Told]:
+    """Server-sent events, each of which ends with an empty line."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+            continue
+        if "data" in fields:
+            data = json.loads(fields["data"])
+            yield Told(fields.get("event", "message"), data, fields.get("id"))
+        fields = {}

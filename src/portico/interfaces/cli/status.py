@@ -1,7 +1,89 @@
-"""How the running server is."""
+"""`portico status`, `doctor`, `version` and `completion`."""
 
-from portico.interfaces.cli.exits import Exit
-from portico.interfaces.cli.terminal import At
+import platform
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, Literal
+
+from portico.engine.core.store import Finding, State, worst
+from portico.interfaces.cli.errors import Exit
+from portico.interfaces.cli.services import GivenUp, Keeper, Running
+from portico.interfaces.cli.terminal import At, Terminal, shown
+from portico.kernel.errors import PorticoError
+from portico.kernel.json import JsonValue
+
+# What strangers' code runs in, told in a line.
+
+_Report = Mapping[str, Any]
+
+
+def in_words(boxes: Sequence[_Report] | None) -> str:
+    """As `GET /status` gives them."""
+    if boxes is None:
+        return "being tried"
+    for box in boxes:
+        if box["offered"]:
+            return f"{box['backend']}, {box['held']} probes held"
+    told = [_why_not(box) for box in boxes] or ["the setting box.backend is none"]
+    return "; ".join(["none", *told])
+
+
+def _why_not(box: _Report) -> str:
+    fix = f" (fix: {box['fix']})" if box["fix"] else ""
+    if box["missing"]:
+        return f"{box['backend']}: {box['missing']}{fix}"
+    escapes = ", ".join(box["escapes"]) or "not tried"
+    return f"{box['backend']} does not hold: {escapes}{fix}"
+
+
+def kept_up(at: Terminal) -> JsonValue:
+    """To a program an object, to a person a sentence; nothing of a server that left no note."""
+    keeping, url = at.house.keeping(), at.house.whereabouts().server_url
+    server = next((each for each in keeping.servers() if each.url == url), None)
+    keeper = keeping.keeper()
+    alive = keeper if keeper is not None and keeper.alive and keeper.url == url else None
+    if server is None:
+        return None
+    if at.json:
+        return {
+            "supervised": alive is not None,
+            "started_by": server.started_by,
+            "process": server.pid,
+            "since": server.since,
+            "supervisor": None if alive is None else alive.pid,
+            "supervised_since": None if alive is None else alive.since,
+            "restarts": 0 if alive is None else alive.restarts,
+            "died_at": None if alive is None else alive.died_at,
+            "why": None if alive is None else alive.why,
+        }
+    return _unkept(server) if alive is None else _kept(alive)
+
+
+def say_why(at: Terminal) -> None:
+    """What is known of a server that is not there. Raises `GivenUp`."""
+    where, keeper = at.house.whereabouts(), at.house.keeping().keeper()
+    if keeper is None or where.remote is not None or keeper.died_at is None:
+        return
+    when = shown(keeper.died_at)
+    if keeper.gave_up and not keeper.alive:
+        raise GivenUp(keeper, when, where.log_file)
+    if keeper.alive:
+        at.say(f"It died, {when}: {keeper.why}. It is being started again.")
+
+
+def _kept(keeper: Keeper) -> str:
+    told = f"since {shown(keeper.since)}, process {keeper.pid}"
+    if not keeper.restarts:
+        return f"{told}, no restarts"
+    times = "1 restart" if keeper.restarts == 1 else f"{keeper.restarts} restarts"
+    return f"{told}, {times}; the last, {shown(keeper.died_at)}: {keeper.why}"
+
+
+def _unkept(server: Running) -> str:
+    told = f"no: process {server.pid} runs since {shown(server.since)}"
+    if server.started_by == "terminal":
+        return f"{told}, in a terminal"
+    return f"{told}, and what kept it up has gone: portico restart"
 
 
 def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
@@ -14,10 +96,7 @@ def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
     wait
         Seconds to wait until it is ready, if it has only just been started.
     """
-    from portico.interfaces.cli.box_words import in_words
-    from portico.interfaces.cli.kept_words import kept_up, say_why
-    from portico.interfaces.cli.patience import patiently
-    from portico.interfaces.cli.server import NotRunning, Server
+    from portico.interfaces.cli.server import NotRunning, Server, patiently
 
     where = at.house.whereabouts()
     server = Server(at.house)
@@ -55,3 +134,59 @@ def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
         }
     at.facts(facts)
     return Exit.OK if found["ready"] else Exit.NOT_RUNNING
+
+
+_MARKS: Final = {State.GOOD: "✓", State.MENDED: "✓", State.WARNING: "!", State.BROKEN: "✗"}
+
+
+async def doctor(*, fix: bool = False, at: At) -> int:
+    """Find what is wrong; --fix mends what it can. Exits with 1 if something is broken.
+
+    Parameters
+    ----------
+    fix
+        Mend what can be mended without asking: open files, missing migrations, what a killed
+        server has left.
+    """
+    findings: list[Finding] = []
+    in_turn = at.for_a_person  # the lines are the progress: what is broken may take long
+    with at.alone():
+        try:
+            async for finding in at.house.diagnose()(mend=fix):
+                findings.append(finding)
+                if in_turn:
+                    _show(at, finding)
+        finally:
+            with suppress(PorticoError):  # there may be none; that is among the findings
+                await at.house.store().release()
+    if not in_turn:
+        rows = [
+            {"check": each.check, "state": each.state, "detail": each.detail, "fix": each.fix}
+            for each in findings
+        ]
+        at.table(["check", "state", "detail", "fix"], rows, {"checks": rows})
+    return Exit.FAILED if worst(findings) is State.BROKEN else Exit.OK
+
+
+def _show(at: Terminal, finding: Finding) -> None:
+    at.line(f"{_MARKS[finding.state]} {finding.check.ljust(14)} {finding.detail}")
+    if finding.fix:
+        at.line(f"  {' ' * 14} fix: {finding.fix}")
+
+
+def version(*, at: At) -> None:
+    """Which version this is."""
+    facts = {
+        "portico": at.house.version,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+    at.data(facts, f"portico {facts['portico']} (Python {facts['python']}, {facts['platform']})")
+
+
+def completion(shell: Literal["bash", "zsh", "fish"], /, *, at: At) -> None:
+    """Print the completion script for SHELL; add it to that shell's start-up file."""
+    from portico.interfaces.cli.app import build
+
+    script = build().generate_completion(shell=shell)
+    at.data({"shell": shell, "script": script}, script)

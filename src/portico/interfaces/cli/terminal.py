@@ -1,28 +1,182 @@
-"""How the command line speaks: data on standard output, talk on standard error.
-
-A person at a terminal gets tables; a program gets plain lines, or JSON when it asks for it.
-"""
+"""The terminal: text, tables, facts, questions, times, progress, files written."""
 
 import json
 import re
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
-from portico.interfaces.cli.house import House
-from portico.interfaces.cli.underway import Underway
+from portico.interfaces.cli.errors import BadUsage, FileInTheWay
+from portico.interfaces.cli.services import House
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import Label
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
+
+STANDARD_INPUT: Final = "/dev/stdin"
+
+# How secret something is, as an option: what is no label is refused before anything is asked.
+
+
+def _check(_type: object, text: object) -> None:
+    """Raises `BadLabel`."""
+    if isinstance(text, str):
+        Label.parse(text)
+
+
+LabelOption = Annotated[str | None, Parameter(validator=_check)]
+
+_AGO: Final = re.compile(r"([0-9]{1,6})([mhd])")
+_LONG: Final = re.compile(r"([0-9]{1,6})([smhd]?)")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def moment(option: str, text: str | None) -> str | None:
+    """As the server takes it; without a zone it is of where we are. Raises `BadUsage`."""
+    if text is None:
+        return None
+    if ago := _AGO.fullmatch(text):
+        return _at(time.time() - int(ago[1]) * _SECONDS[ago[2]])
+    return _written(option, text, "so long ago")
+
+
+def deadline(option: str, text: str | None) -> str | None:
+    """The same of what is to come. Raises `BadUsage`."""
+    if text is None:
+        return None
+    if ahead := _AGO.fullmatch(text):
+        return _at(time.time() + int(ahead[1]) * _SECONDS[ahead[2]])
+    return _written(option, text, "so long from now on")
+
+
+def lasting(option: str, text: str) -> int:
+    """Seconds. Raises `BadUsage`."""
+    if long := _LONG.fullmatch(text):
+        return int(long[1]) * _SECONDS[long[2] or "s"]
+    raise BadUsage(f"{option}: {text!r} is not how long.", fix="Such as 30s, 90m, 2h, 1d.")
+
+
+def _written(option: str, text: str, short: str) -> str:
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).isoformat()
+    except (ValueError, OverflowError) as error:
+        raise BadUsage(
+            f"{option}: {text!r} is no time.",
+            fix=f"Such as 2026-05-01, 2026-05-01T14:30, or {short}: 90m, 2h, 3d.",
+        ) from error
+
+
+def _at(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+# What a command is doing, and for how long: drawn anew with every turn of what turns.
+
+_LONG_WORK: Final = 2.0
+"""Seconds; whoever waits for longer is told how long it was."""
+
+
+class Underway:
+    """Counts by itself: whoever works may hear nothing for a while, and so say nothing."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._began = time.monotonic()
+
+    def say(self, text: str) -> None:
+        self._text = text
+
+    def __rich__(self) -> "Text":
+        from rich.text import Text
+
+        passed = time.monotonic() - self._began
+        return Text.assemble(
+            self._text, (f"  {passed:.0f} s" if passed >= _LONG_WORK else "", "dim")
+        )
+
+
+# A table for a person's screen: no word is broken, and nothing is cut off.
+
+_NARROWEST: Final = 16
+"""Letters of a column of sentences; narrower it would not be read but deciphered."""
+
+
+def laid_out(
+    cells: Sequence[Sequence[str]], *, width: int, right: Collection[int], fold: Collection[int]
+) -> Sequence[str]:
+    """The lines of a table, without blanks at their ends.
+
+    One that is too wide moves together. If that is not enough, the columns to `fold` go on below,
+    between two words; and if that is not enough either, it runs over as it is.
+    """
+    natural = [max(map(_size, column)) for column in zip(*cells, strict=True)]
+    gaps = len(natural) - 1
+    gap = 2 if sum(natural) + 2 * gaps <= width else 1
+    widths = _narrowed(natural, width - gap * gaps, fold)
+    return [line for row in cells for line in _lines(row, widths, right, " " * gap)]
+
+
+def _narrowed(natural: Sequence[int], room: int, fold: Collection[int]) -> Sequence[int]:
+    """What one of the columns to fold does not need is for the others."""
+    widths = [*natural]
+    left = room - sum(size for place, size in enumerate(natural) if place not in fold)
+    narrow_first = sorted(fold, key=lambda place: natural[place])
+    for done, place in enumerate(narrow_first):
+        share = left // (len(narrow_first) - done)
+        widths[place] = min(natural[place], max(share, _NARROWEST))
+        left -= widths[place]
+    return widths if left >= 0 else natural
+
+
+def _lines(
+    row: Sequence[str], widths: Sequence[int], right: Collection[int], gap: str
+) -> Iterator[str]:
+    folded = [_folded(text, width) for text, width in zip(row, widths, strict=True)]
+    for parts in zip_longest(*folded, fillvalue=""):
+        yield gap.join(
+            _padded(text, widths[place], right=place in right) for place, text in enumerate(parts)
+        ).rstrip()
+
+
+def _folded(text: str, width: int) -> Sequence[str]:
+    if _size(text) <= width:
+        return [text]
+    lines: list[str] = []
+    for word in text.split():
+        if lines and _size(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _padded(text: str, width: int, *, right: bool) -> str:
+    blanks = " " * (width - _size(text))
+    return blanks + text if right else text + blanks
+
+
+def _size(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+# How the command line speaks: data on standard output, talk on standard error.
+#
+# A person at a terminal gets tables; a program gets plain lines, or JSON when it asks for it.
 
 _NOTICEABLE: Final = 0.3
 """Seconds; what takes longer says what it does."""
@@ -167,8 +321,6 @@ class Terminal:
     ) -> None:
         from rich.text import Text
 
-        from portico.interfaces.cli.tables import laid_out
-
         figures = [
             place
             for place, column in enumerate(columns)
@@ -268,3 +420,27 @@ def _described(error: PorticoError) -> JsonObject:
         "fix": error.fix,
         "errors": [{"field": flaw.field, "message": flaw.message} for flaw in error.flaws],
     }
+
+
+# What the server gives line by line, into a file of the user's own or to standard output.
+
+
+def check_free(target: Path | None, *, replace: bool) -> None:
+    """Before anything is asked for. Raises `FileInTheWay`."""
+    if target is not None and target.exists() and not replace:
+        raise FileInTheWay(target)
+
+
+def write_lines(at: Terminal, lines: Iterable[str], target: Path | None, what: str) -> None:
+    """`what` the lines are, as in "12 entries"."""
+    if target is None:
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+        return
+    count = 0
+    with at.working("exporting"), target.open("w", encoding="utf-8") as stream:
+        target.chmod(0o600)
+        for line in lines:
+            stream.write(f"{line}\n")
+            count += 1
+    at.data({"file": str(target), what: count}, f"{target} ({count:,} {what})")

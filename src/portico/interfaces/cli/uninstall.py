@@ -12,8 +12,7 @@ from portico.kernel.errors import PorticoError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portico.interfaces.cli.keeping import Ended
-    from portico.interfaces.cli.uninstalling import ConnectedClient, Estate, Left
+    from portico.interfaces.cli.services import ConnectedClient, Ended, Estate, Left
     from portico.kernel.json import JsonObject, JsonValue
 
 _WORD = "purge"
@@ -91,7 +90,7 @@ def _tried(at: Terminal, estate: "Estate | None") -> "JsonObject":
 def _disconnect(at: Terminal) -> "list[JsonValue]":
     """What `connect` wrote goes; what somebody changed since, or wrote by hand, is told at the
     end."""
-    from portico.interfaces.cli.client_disconnect import take_out
+    from portico.interfaces.cli.clients import take_out
 
     taken: list[JsonValue] = []
     with suppress(PorticoError):
@@ -219,7 +218,7 @@ def _in_json(estate: "Estate | None") -> "JsonObject":
 
 def _see_that_nothing_is_stuck(stuck: "Sequence[Left]") -> None:
     """Raises `NotRemoved`."""
-    from portico.interfaces.cli.uninstalling import NotRemoved
+    from portico.interfaces.cli.services import NotRemoved
 
     if stuck:
         raise NotRemoved(stuck)

@@ -1,18 +1,128 @@
-"""The server in the background: kept up, ended, begun anew."""
+"""`portico up`, `down`, `restart`, `serve` and `stdio`: run the server, and join a client to it."""
 
+import asyncio
+import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
-from portico.interfaces.cli.house import House
+from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.server import path_to
+from portico.interfaces.cli.services import (
+    DidNotStart,
+    House,
+    StartedBy,
+    StillStarting,
+    Whereabouts,
+)
 from portico.interfaces.cli.terminal import At, Terminal
 
 if TYPE_CHECKING:
-    from portico.interfaces.cli.keeping import AtLogin, Ended, Keeper, Running
+    from portico.interfaces.cli.services import AtLogin, Ended, Keeper, Keeping, Launched, Running
     from portico.kernel.json import JsonObject, JsonValue
+
+_TO_START: Final = 300.0
+"""Seconds: a database that was cut off may have much to bring in order."""
+_PAUSE: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    url: str
+    already: bool
+    """It ran before, or somebody else was about to start it."""
+
+
+def bring_up(house: House) -> Started:
+    """Until it is ready. What did not come up the first time is not left to try on.
+
+    Raises `DidNotStart`, `StillStarting`, `NoBackground`, `NotProvisioned`.
+    """
+    where, keeping = house.whereabouts(), house.keeping()
+    watch = _Watch(where=where, keeping=keeping, before=keeping.keeper())
+    kept = watch.kept
+    if kept is not None and kept.url != where.server_url:
+        return Started(url=kept.url, already=True)
+    launched = _wait(watch, None if watch.there else keeping.start())
+    return Started(url=where.server_url, already=launched is None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watch:
+    """Over the server at our address; other workers of the same installation are none of it."""
+
+    where: Whereabouts
+    keeping: "Keeping"
+    before: "Keeper | None"
+    """The keeper that was found when we came, or what was left of it."""
+
+    @property
+    def kept(self) -> "Keeper | None":
+        keeper = self.keeping.keeper()
+        return keeper if keeper is not None and keeper.alive else None
+
+    @property
+    def there(self) -> bool:
+        here = self.where.server_url
+        return self.kept is not None or any(each.url == here for each in self.keeping.servers())
+
+    @property
+    def news(self) -> "Keeper | None":
+        """Of what has happened since we came: what was given up long ago is no reason not to start,
+        nor why we did not."""
+        keeper = self.keeping.keeper()
+        return None if keeper == self.before else keeper
+
+    @property
+    def given_up(self) -> bool:
+        return self.news is not None and self.news.gave_up
+
+
+def _wait(watch: _Watch, launched: "Launched | None") -> "Launched | None":
+    """What we have launched in the end: whoever was there may have been about to end."""
+    began = time.monotonic()
+    while not ready(watch.where):
+        if launched is None and not watch.there and not watch.given_up:
+            launched = watch.keeping.start()
+        _see_that_it_lives(watch, launched)
+        if time.monotonic() - began > _TO_START:
+            raise StillStarting(_TO_START, watch.where.log_file)
+        time.sleep(_PAUSE)
+    return launched
+
+
+def _see_that_it_lives(watch: _Watch, launched: "Launched | None") -> None:
+    """Raises `DidNotStart`."""
+    kept, keeping = watch.kept, watch.keeping
+    if launched is None:
+        if watch.there or not watch.given_up:
+            return
+    elif (kept is None and not launched.gone) or (kept is not None and kept.died_at is None):
+        return
+    if launched is not None:
+        keeping.end(lambda _: None)
+    last = watch.news
+    why, words = (None, None) if last is None or last.died_at is None else (last.why, last.words)
+    raise DidNotStart(why, watch.where.log_file, words)
+
+
+def ready(where: Whereabouts) -> bool:
+    """Whether our own server is, whichever one the other commands are to talk to."""
+    return asyncio.run(_ready(replace(where, remote=None)))
+
+
+async def _ready(where: Whereabouts) -> bool:
+    from portico.interfaces.cli.stdio_proxy import Link
+
+    async with Link.to(where, None) as link:
+        return await link.ready()
+
 
 _A_MOMENT: Final = 1.0
 """Seconds, by which a file's time and a clock may differ."""
@@ -106,7 +216,6 @@ def _stay(at: Terminal) -> None:
 
 
 def _up(house: House, at: Terminal) -> "dict[str, JsonValue]":
-    from portico.interfaces.cli.starting import bring_up
 
     with at.working("starting the server"):
         started = bring_up(house)
@@ -223,3 +332,113 @@ def _untold(at: Terminal) -> bool:
     file = keeping.at_login().file
     at.say(f"Removed {file}" if there else f"It was not started at login: there is no {file}")
     return there
+
+
+def serve(
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    log_level: str | None = None,
+    started_by: Annotated[StartedBy, Parameter(show=False)] = "terminal",
+    at: At,
+) -> None:
+    """Run the server in this terminal, until Ctrl-C; in the background: portico up.
+
+    Parameters
+    ----------
+    host
+        Address to listen on (setting server.host).
+    port
+        Port to listen on (setting server.port).
+    log_level
+        Least level that is logged: debug, info, warning, error (setting log.level).
+    started_by
+        Who looks after it; said by `portico up`.
+    """
+    flags = {"server.host": host, "server.port": port, "log.level": log_level}
+    house = at.house.with_flags(config=None, flags=flags)
+    announced: list[str] = []
+
+    def announce(url: str) -> None:
+        announced.append(url)
+        at.say(f"Portico {house.version} on {url}  (Ctrl-C stops it)")
+        if port is not None and port != at.house.setting("server.port").value:
+            at.say(
+                f"Other commands find it with PORTICO_SERVER__PORT={port} in their environment,"
+                f" or by: portico config set server.port {port}"
+            )
+
+    try:
+        house.serve(announce, started_by=started_by)
+    finally:
+        if announced:
+            with suppress(OSError):  # the terminal may be gone
+                at.say("Stopped.")
+
+
+Face = Literal["gateway", "bridge", "debate"]
+_DOORS: Final[dict[Face, str]] = {
+    "gateway": "/mcp",
+    "bridge": "/mcp/bridge",
+    "debate": "/mcp/debate",
+}
+
+
+async def stdio(  # noqa: PLR0913 # each is an option of its own
+    *,
+    server: str | None = None,
+    face: Face = "gateway",
+    bridge: bool = False,
+    start: bool = False,
+    key_file: Path | None = None,
+    context: str | None = None,
+    at: At,
+) -> None:
+    """Speak MCP on standard input and output, for clients that start their servers themselves.
+
+    Ends when its input does. Standard output carries the protocol and nothing else.
+
+    Parameters
+    ----------
+    server
+        Only this one server behind the gateway, with its own tools under their own names.
+    face
+        Which door: the gateway with its tools, the bridge, where people and agents talk and work
+        together, or debates, where several models are asked.
+    bridge
+        The same as `--face bridge`.
+    start
+        Start the server first if it does not run, as `portico up` does; it stays.
+    key_file
+        Come in with the key in this file instead of the one that `portico init` has left for
+        programs that act for you.
+    context
+        The task that all of it is part of, as `portico contexts open` gives it; with a person's
+        or a worker's key, since an agent's task is that of its key.
+    """
+    from portico.interfaces.cli.stdio_proxy import Link, PipedOutput, Pump, lines_of_input
+
+    where = at.house.whereabouts()
+    path = _path(server, "bridge" if bridge else face)
+    if start and where.remote is None:
+        # Before the key is looked for: a server that starts leaves one where there is none yet.
+        await _started(at)
+    async with Link.to(where, key_file or where.agent_key_file, context) as link:
+        await Pump(link, path, PipedOutput(sys.stdout.buffer), at.say).run(lines_of_input())
+
+
+def _path(server: str | None, face: Face) -> str:
+    """Raises `BadUsage`."""
+    if face != "gateway" and server is not None:
+        raise BadUsage(f"--face {face} and --server are two doors.", fix="Say one of them.")
+    return _DOORS[face] if server is None else path_to("mcp", "servers", server)
+
+
+async def _started(at: Terminal) -> None:
+    """It stays when this process ends: others may be using it by then. Raises `DidNotStart`,
+    `StillStarting`, `NoBackground`."""
+
+    if await asyncio.to_thread(ready, at.house.whereabouts()):
+        return
+    at.say("Portico is not running yet; starting it …")
+    await asyncio.to_thread(bring_up, at.house)

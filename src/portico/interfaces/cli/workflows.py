@@ -1,21 +1,250 @@
-"""Workflows, from the command line: those that run, and those that are kept for later."""
+"""`portico run` and `workflows`: run a plan or a program, show, control, save."""
 
 import json
+import sys
+from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 from cyclopts import App, Parameter
 
-from portico.interfaces.cli.errors import BadUsage, NeedsYes
-from portico.interfaces.cli.paths import path_to
-from portico.interfaces.cli.plan_file import PlanGiven, arguments_set, faults_located, given
-from portico.interfaces.cli.run_names import SHORT
-from portico.interfaces.cli.run_words import took
-from portico.interfaces.cli.server import Server
-from portico.interfaces.cli.terminal import PLAIN, At
-from portico.interfaces.cli.workflow_follow import followed_to_the_end
-from portico.interfaces.cli.workflow_names import find_workflow
-from portico.interfaces.cli.workflow_words import show_workflow
+from portico.engine.core.errors import RunNotFound
+from portico.interfaces.cli.errors import BadUsage, Exit, NeedsYes, WorkflowNotDone, WorkflowWaits
+from portico.interfaces.cli.plan_files import (
+    Given,
+    NameGiven,
+    PlanGiven,
+    ProgramGiven,
+    SuggestionGiven,
+    arguments_set,
+    faults_located,
+    given,
+    inputs_given,
+    with_set,
+)
+from portico.interfaces.cli.run_text import LATEST, SHORT, find_run, named
+from portico.interfaces.cli.run_text import took as run_took
+from portico.interfaces.cli.server import Server, path_to
+from portico.interfaces.cli.server import Told as ServerTold
+from portico.interfaces.cli.terminal import PLAIN, At, Terminal
+from portico.interfaces.cli.tools import whole_result
+from portico.interfaces.cli.workflow_events import Bell, Followed, Notice, Over, heard, listening
+from portico.interfaces.cli.workflow_view import (
+    SIGNS,
+    State,
+    StepView,
+    WorkflowView,
+    label,
+    notes,
+    took,
+)
+from portico.kernel.errors import PorticoError
+
+
+def find_workflow(server: Server, text: str) -> str:
+    """The run's whole id; a program's is found among all runs. Raises `RunNotFound`, `BadUsage`."""
+    lines = islice(server.pages("/workflows"), LATEST)
+    try:
+        return named(text, (str(each["run"]) for each in lines))
+    except RunNotFound:
+        return find_run(server, text)
+
+
+Told = Mapping[str, Any]
+
+
+def ended(followed: Followed, at: Terminal) -> int:
+    """Prints what it gave. Raises `WorkflowNotDone`."""
+    report = followed.report
+    given = report["status"] in {"done", "partial"}
+    if at.json:
+        print(json.dumps(report, ensure_ascii=False))
+    else:
+        _print(followed, given=given)
+    if report["status"] == "partial":
+        at.say(_missing(followed.view))
+        return Exit.PARTIAL
+    if not given:
+        raise WorkflowNotDone(followed.run, report["status"], _told(followed))
+    return Exit.OK
+
+
+def left(followed: Followed, at: Terminal, code: Exit) -> int:
+    at.say(f"It goes on without you. To come back: portico run --attach {followed.run[-SHORT:]}")
+    return code
+
+
+def still_waits(followed: Followed) -> WorkflowWaits:
+    parts = [each for step in followed.view.steps.values() for each in step.asking.items()]
+    requests = [request for _, request in parts if request is not None]
+    unsure = [part for part, request in parts if request is None]
+    return WorkflowWaits(followed.run, requests, unsure)
+
+
+def _told(followed: Followed) -> Told | None:
+    """Of the step that ended it, what it said itself."""
+    error: Told | None = followed.report["error"]
+    step = followed.view.steps.get(str(error["step"])) if error is not None else None
+    if error is None or step is None or step.why is None:
+        return error
+    return {**error, "message": step.why}
+
+
+def _print(followed: Followed, *, given: bool) -> None:
+    report = followed.report
+    if report.get("printed"):
+        print(str(report["printed"]).rstrip("\n"))
+    if not given:
+        return
+    if report["output_handle"] is not None and report["output"] is None:
+        print(whole_result(followed.server, report["output_handle"]))
+    elif report["output"] is not None:
+        print(_text(report["output"]))
+
+
+def _text(output: Any) -> str:  # noqa: ANN401 # JSON of any kind
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=2)
+
+
+def _missing(view: WorkflowView) -> str:
+    """`Done but for 2 of 7: fetch failed, mail was skipped.`"""
+    not_done = [step for step in view.steps.values() if step.state in {State.FAILED, State.SKIPPED}]
+    some = ", ".join(_how(step) for step in not_done[:4])
+    more = f" and {len(not_done) - 4} more" if len(not_done) > 4 else ""
+    return f"Done but for {len(not_done)} of {len(view.steps)}: {some}{more}."
+
+
+def _how(step: StepView) -> str:
+    return f"{step.id} failed" if step.state is State.FAILED else f"{step.id} was skipped"
+
+
+_TICK: Final = 0.2
+_SILENT: Final = frozenset({State.PENDING, State.RUNNING, State.NOT_NEEDED})
+
+
+def told(followed: Followed, at: Terminal, *, events: bool, stay: bool) -> bool:
+    """Whether it is over; if not, it waits for somebody, and `stay` was not wished.
+
+    `events`: to a program that asked for JSON, each as it comes.
+    """
+    inbox = listening(followed)
+    said: dict[str, State] = {}
+    while True:
+        news = inbox.within(_TICK)
+        match news:
+            case Over():
+                followed.refresh(at_once=True)
+                _say(followed, at, said)
+                return True
+            case PorticoError():
+                raise news
+            case Notice(text):
+                at.say(text)
+            case ServerTold() | Bell():
+                followed.take(news)
+                _pass_on(news, at, events=events)
+            case None:
+                followed.refresh()
+                _say(followed, at, said)
+                if not stay and waits_for_people(followed):
+                    return False
+
+
+def waits_for_people(followed: Followed) -> bool:
+    return not followed.stale and followed.report["status"] == "waiting"
+
+
+def _pass_on(news: ServerTold | Bell, at: Terminal, *, events: bool) -> None:
+    if events and at.json and isinstance(news, ServerTold):
+        print(json.dumps(news.data, ensure_ascii=False), flush=True)
+
+
+def _say(followed: Followed, at: Terminal, said: dict[str, State]) -> None:
+    view = followed.view
+    for branch in followed.tree:
+        step = view.steps[branch.step]
+        if step.state in _SILENT or said.get(step.id) is step.state:
+            continue
+        said[step.id] = step.state
+        for line in _lines(step, view, followed):
+            at.say(line)
+    sys.stderr.flush()
+
+
+def _lines(step: StepView, view: WorkflowView, followed: Followed) -> list[str]:
+    """`✓ read  files.read  0.4 s`, and what there is to say about it."""
+    head = [f"{SIGNS[step.state]} {label(step)}", step.tool, took(step, view, followed.now())]
+    reason = f"({step.why})" if step.state is State.SKIPPED and step.why else ""
+    below = [f"  {note.text}: {note.command}".rstrip(": ") for note in notes(step, view.run)]
+    return ["  ".join(part for part in [*head, reason] if part), *below]
+
+
+def followed_to_the_end(
+    server: Server, run: str, at: Terminal, *, events: bool = False, stay: bool = False
+) -> int:
+    """Raises `WorkflowNotDone`, `WorkflowWaits`."""
+    from portico.interfaces.cli.workflow_watch import How, can_be_watched, watched
+
+    followed = Followed.of(server, run)
+    if can_be_watched(at):
+        how = watched(followed, at)
+        if how is not How.OVER:
+            return left(followed, at, Exit.INTERRUPTED)
+        return ended(followed, at)
+    try:
+        over = told(followed, at, events=events, stay=stay)
+    except KeyboardInterrupt:
+        return left(followed, at, Exit.INTERRUPTED)
+    if not over:
+        raise still_waits(followed)
+    return ended(followed, at)
+
+
+def show_workflow(server: Server, run: str, at: Terminal) -> None:
+    followed = Followed.of(server, run)
+    if at.json:
+        at.data(followed.report, "")
+        return
+    if not followed.inline:
+        for event in server.pages(path_to("runs", run, "events")):
+            followed.view = heard(followed.view, event)
+        followed.refresh(at_once=True)
+    _draw(followed, at)
+    at.facts(_facts(followed.view, followed.report))
+
+
+def _draw(followed: Followed, at: Terminal) -> None:
+    from rich.console import Console
+
+    from portico.interfaces.cli.workflow_watch import Frame, picture
+
+    console = Console(highlight=False)
+    frame = Frame(width=at.width or 100)
+    for line in picture(followed.view, followed.tree, followed.now(), frame):
+        console.print(line, soft_wrap=True)
+    print()
+
+
+def _facts(view: WorkflowView, report: dict[str, Any]) -> dict[str, Any]:
+    facts = {
+        "run": view.run,
+        "kind": view.kind,
+        "mode": report["mode"],
+        "label": report["label"],
+        "created": report["created_at"],
+        "forked_from": report["forked_from"],
+        "error": None if _is_drawn(report["error"], view) else view.error,
+        "printed": view.printed,
+        "output": view.output,
+        "output_handle": view.output_handle if view.output is None else None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _is_drawn(error: dict[str, Any] | None, view: WorkflowView) -> bool:
+    """Whether the picture says it already, with the step that it is about."""
+    return error is not None and error["step"] in view.steps
+
 
 app = App(
     name="workflows",
@@ -50,7 +279,7 @@ def list_(*, status: list[Status] | None = None, limit: int = 20, at: At) -> Non
         | {
             "name": each["name"] or ("(a program)" if each["kind"] == "program" else None),
             "started": each["started_at"],
-            "took": took(each["started_at"], each["finished_at"]),
+            "took": run_took(each["started_at"], each["finished_at"]),
             "steps": f"{each['steps_done']} of {each['steps']}" if each["steps"] else "-",
         }
         for each in found
@@ -241,3 +470,156 @@ def _step_in(at: At, run: str, verb: str) -> None:
     server = Server(at.house)
     found = server.post(path_to("workflows", find_workflow(server, run), verb))
     at.data(found, f"{found['run']} is {found['status']}.")
+
+
+_OTHERS: Final = 2
+"""Of a file, a run and a suggestion, that are not named."""
+
+
+def run(  # noqa: PLR0913 # one for each flag
+    file: str | None = None,
+    /,
+    *,
+    set_: Annotated[list[str] | None, Parameter(name="--set")] = None,
+    input_: Annotated[list[str] | None, Parameter(name="--input")] = None,
+    accept: list[str] | None = None,
+    dry_run: bool = False,
+    mode: Literal["durable", "inline"] | None = None,
+    watch: bool = False,
+    wait: bool = False,
+    detach: bool = False,
+    attach: str | None = None,
+    suggestion: str | None = None,
+    intent: str | None = None,
+    label: str | None = None,
+    key: str | None = None,
+    context: str | None = None,
+    at: At,
+) -> int | None:
+    """Carry out a plan or a program, look on, and print what it gives.
+
+    In a terminal its steps are drawn as a tree, with a line for when each ran; q leaves it running,
+    c twice cancels it. Exits with 0 if all was done, 8 if not all of it, 1 if it failed, 6 if it
+    waits for somebody. What was printed goes to standard output, everything else to standard error.
+
+    Parameters
+    ----------
+    file
+        plan.toml or plan.json, program.py, the name of a saved workflow, or - for a plan at
+        standard input.
+    set_
+        STEP.ARGUMENT=VALUE: another value for an argument of a step, in JSON or as a text; may be
+        given several times.
+    input_
+        NAME=VALUE, a JSON object, or @FILE with one: what it is given; may be given several times.
+    accept
+        A proposed edge that is meant, 'read.json.path -> write.path': for arguments that the plan
+        leaves out; may be given several times. `portico plan propose` shows them.
+    dry_run
+        Only say what it would do: in which order, what at once, what it could change at worst, and
+        which steps would ask somebody.
+    mode
+        inline is faster, and does not survive a restart: for plans that only read.
+    watch
+        Where nothing can be drawn: with --json also print every event, one object a line.
+    wait
+        Also where nobody looks on: if it waits for somebody, until they have answered.
+    detach
+        Only start it, and print its id.
+    attach
+        Start nothing: look on at this run, by its id or six letters of it.
+    suggestion
+        Instead of a file: what `portico plan` has suggested, by its id, within the hour.
+    intent
+        What a plan is for, in your own words and with its values: if it goes well, it is suggested
+        for the like of them.
+    label
+        How secret it and what it gives is: public, team, confidential+finance …
+    key
+        Of your choice: starting twice under the same key starts one run.
+    context
+        The task that it is part of, as `portico contexts open` gives it.
+    """
+    server = Server(at.house, context=context)
+    if [file, attach, suggestion].count(None) != _OTHERS:
+        raise BadUsage(
+            "Say one thing to run: a file or a name, --suggestion, or --attach.",
+            fix="portico run plan.toml",
+        )
+    if attach is not None:
+        found = find_workflow(server, attach)
+        return followed_to_the_end(server, found, at, events=watch, stay=wait)
+    what = SuggestionGiven(suggestion) if suggestion is not None else given(str(file))
+    what = _changed(server, what, set_ or [])
+    inputs = inputs_given(input_ or [])
+    if dry_run:
+        _try_dry(server, what, at)
+        return None
+    if accept and isinstance(what, ProgramGiven):
+        raise BadUsage("A program has no edges to accept.")
+    if intent is not None and not isinstance(what, PlanGiven):
+        raise BadUsage("Only of a plan in a file it is said what it is for.")
+    body = {"inputs": inputs, "mode": mode, "label": label, "accept": accept, "intent": intent}
+    made = _started(server, what, {k: v for k, v in body.items() if v is not None}, key)
+    name = str(made["run"])
+    if detach:
+        at.say(f"To look on: portico run --attach {name[-SHORT:]}")
+        at.data(made, name)
+        return None
+    return followed_to_the_end(server, name, at, events=watch, stay=wait)
+
+
+def _changed(server: Server, what: Given, pairs: list[str]) -> Given:
+    """A saved workflow with other arguments is a plan of its own."""
+    match what:
+        case _ if not pairs:
+            return what
+        case PlanGiven():
+            return with_set(what, pairs)
+        case NameGiven(name):
+            return with_set(PlanGiven(_saved(server, name)), pairs)
+        case ProgramGiven():
+            raise BadUsage("A program has no steps to set.", fix="Give it --input NAME=VALUE.")
+        case SuggestionGiven():
+            fix = 'Write it down, change it and run that: portico plan "…" --write plan.toml'
+            raise BadUsage("A suggestion is run as it is.", fix=fix)
+
+
+def _started(server: Server, what: Given, body: dict[str, Any], key: str | None) -> Any:  # noqa: ANN401 # JSON, as it is
+    match what:
+        case PlanGiven():
+            with faults_located(what):
+                return server.post("/workflows", {**body, "plan": what.document}, key=key)
+        case NameGiven(name):
+            return server.post("/workflows", {**body, "name": name}, key=key)
+        case ProgramGiven(code):
+            return server.post("/programs", {**body, "code": code}, key=key)
+        case SuggestionGiven(suggestion):
+            return server.post("/workflows", {**body, "suggestion": suggestion}, key=key)
+
+
+def _try_dry(server: Server, what: Given, at: At) -> None:
+    from portico.interfaces.cli.plans import show_dry
+
+    match what:
+        case PlanGiven():
+            plan = what
+        case NameGiven(name):
+            plan = PlanGiven(_saved(server, name))
+        case ProgramGiven():
+            raise BadUsage("What a program would do shows only when it runs.")
+        case SuggestionGiven():
+            raise BadUsage(
+                "What it would do stands where it was suggested.",
+                fix='Write it down first: portico plan "…" --write plan.toml',
+            )
+    with faults_located(plan):
+        show_dry(server.post("/workflows/check", {"plan": plan.document}), at)
+
+
+def _saved(server: Server, name: str) -> dict[str, Any]:
+    plan: dict[str, Any] | None = server.get(path_to("saved-workflows", name))["plan"]
+    if plan is None:
+        fix = "Run it as it is; of what it calls, your key may not use everything."
+        raise BadUsage(f"The plan of {name} is not shown to you.", fix=fix)
+    return plan

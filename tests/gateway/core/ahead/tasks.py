@@ -9,7 +9,7 @@ from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.prefetch.window import SeenCall, Window, seen_call
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 
 SERVER = ServerId(UUID(int=1))
 OTHER = ServerId(UUID(int=2))

@@ -21,7 +21,7 @@ from portico.learning.core.prefetch.terms import AheadTerms
 from portico.learning.core.prefetch.unsettled import Unsettled
 from portico.learning.core.prefetch.wanted import Wanted
 from portico.testing.guard import a_person
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.gateway.core.ahead.attempts import AIM, ANA, GOOD
 
 ANAS, BOBS = place_of(a_person("ana")), place_of(a_person("bob"))

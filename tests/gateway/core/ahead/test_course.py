@@ -16,7 +16,7 @@ from portico.learning.core.prefetch.layer import FOLLOWS, MADE, RECORD, Incremen
 from portico.learning.core.prefetch.predicted import Origin, Predicted, Source
 from portico.learning.core.prefetch.records import LEAST_TRIED, record_of
 from portico.learning.core.prefetch.window import SeenCall
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.gateway.core.ahead.tasks import (
     LIST,
     OTHER,

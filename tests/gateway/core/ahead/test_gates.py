@@ -25,7 +25,7 @@ from portico.learning.core.prefetch.switches import (
     switches_json,
 )
 from portico.testing.gateway import a_server
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.gateway.core.ahead.attempts import (
     AIM,
     ARRIVED,

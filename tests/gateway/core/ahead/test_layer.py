@@ -35,7 +35,7 @@ from portico.learning.core.prefetch.records import (
 from portico.learning.core.prefetch.totals import CALLS, RAN, SAVED, SUGGESTED, AheadTotals
 from portico.learning.core.prefetch.totals import added_up as totalled
 from portico.testing.gateway import a_server
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.gateway.core.ahead.tasks import LIST, READ
 
 EDGE = EdgeKey(None, LIST, failed=False, form=form_of(READ, {"path": 1}), band=2)

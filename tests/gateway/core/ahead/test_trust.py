@@ -5,7 +5,7 @@ from dataclasses import replace
 from portico.kernel.ids import PrincipalId
 from portico.learning.core.prefetch.trust import ENOUGH, LATEST, Trust
 from portico.learning.core.prefetch.trust_in_all import TrustInAll
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.gateway.open_room import ANA, VIEWER
 
 

@@ -7,7 +7,7 @@ from portico.adapters.graph import RustGraphMath
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.learning.core.graph.edge import EdgeKind, Sightings
 from portico.learning.core.graph.known_graph import KnownGraph, Seen
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 
 Drawing = Sequence[tuple[str, int]]
 """`a -> b` for what follows and `a => b` for what feeds, and how often, each in its own task."""

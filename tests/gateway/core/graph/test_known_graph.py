@@ -17,7 +17,7 @@ from portico.learning.core.graph.figures import graph_figures
 from portico.learning.core.graph.known_graph import KnownGraph
 from portico.learning.core.graph.node_link import node_link
 from portico.learning.core.graph.path import Fed, Hop
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from tests.gateway.core.graph.drawn import add, drawn, ref
 
 

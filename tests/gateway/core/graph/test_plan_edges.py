@@ -14,7 +14,7 @@ from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
 from portico.learning.core.graph.plan_edges import plan_edges
 from portico.learning.core.graph.task_bound import TaskBound
 from portico.testing.gateway import a_server
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.core.plan_documents import read_plan
 
 EXPRESSIONS = JmespathExpressions()

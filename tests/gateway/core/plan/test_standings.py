@@ -9,7 +9,7 @@ from portico.engine.core.runs import Failure, Place, Run, RunStatus, Step, StepS
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.core.plan import graph_of
 from portico.workflows.core.plan_report import (
     Items,

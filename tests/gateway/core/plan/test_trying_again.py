@@ -6,7 +6,7 @@ from typing import Any
 
 from portico.engine.core.runs import Failure, Run, RunStatus, Step, StepState
 from portico.kernel.json import JsonValue
-from portico.testing.kernel import BEGINNING
+from portico.testing.memory_store import BEGINNING
 from portico.workflows.core.plan_progress import (
     asked_calls,
     call_waiting,

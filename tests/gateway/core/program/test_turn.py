@@ -9,7 +9,7 @@ from portico.gateway.core.calls import ResultId
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonValue
 from portico.sandbox.core.requests import CodeEnd, Raised
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.core.plan_report import (
     Mode,
     StepReport,

@@ -12,7 +12,7 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.prefetch.predicted import Origin, Source
 from portico.learning.core.prefetch.wanted import Wanted
 from portico.learning.core.suggest.first_reads import FirstReads, KnownRead
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.core.plan_documents import read_plan
 
 EXPRESSIONS = JmespathExpressions()

@@ -22,7 +22,7 @@ from portico.learning.core.suggest.skeleton import (
 )
 from portico.learning.core.suggest.skeleton_document import read_skeleton, skeleton_document
 from portico.learning.core.suggest.stored_steps import restored, stored, with_inputs
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.core.plan import ForEach, Given, Plan, Reference, Step, Template
 from portico.workflows.core.plan_documents import read_plan
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from portico.interfaces.cli.workflow_view.screen import Frame, picture
-from portico.interfaces.cli.workflow_view.tree import laid_out
-from portico.interfaces.cli.workflow_view.view import State, StepView, WorkflowView
+from portico.interfaces.cli.workflow_view import State, StepView, WorkflowView, laid_out
+from portico.interfaces.cli.workflow_watch import Frame, picture
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 RUN = "run_01m7fh87g0e0080000000aaaaa"

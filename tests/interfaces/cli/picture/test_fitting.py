@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.interfaces.cli.workflow_view.fitting import fitted
-from portico.interfaces.cli.workflow_view.view import State
+from portico.interfaces.cli.workflow_view import State
+from portico.interfaces.cli.workflow_watch import fitted
 from tests.interfaces.cli.picture.scenes import a_step, at
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.workflow_view.reading import heard, reported
-from portico.interfaces.cli.workflow_view.view import Items, State, StepView, Wait, WorkflowView
+from portico.interfaces.cli.workflow_events import heard, reported
+from portico.interfaces.cli.workflow_view import Items, State, StepView, Wait, WorkflowView
 from tests.interfaces.cli.picture.reports import a_report, a_told_step, an_event
 from tests.interfaces.cli.picture.scenes import NOON, at
 

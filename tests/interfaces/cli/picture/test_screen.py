@@ -5,10 +5,16 @@ from dataclasses import replace
 from inline_snapshot import snapshot
 from rich.text import Text
 
-from portico.interfaces.cli.workflow_view.screen import Frame, picture
-from portico.interfaces.cli.workflow_view.tree import laid_out
-from portico.interfaces.cli.workflow_view.view import Items, State, StepView, Wait, WorkflowView
-from portico.interfaces.cli.workflow_view.words import keys_for
+from portico.interfaces.cli.workflow_view import (
+    Items,
+    State,
+    StepView,
+    Wait,
+    WorkflowView,
+    keys_for,
+    laid_out,
+)
+from portico.interfaces.cli.workflow_watch import Frame, picture
 from tests.interfaces.cli.picture.scenes import a_step, a_view, at, lines
 
 APPROVAL = "apr_01m7fxv1skfhf86xxtf6psvgnn"

@@ -5,9 +5,17 @@ from typing import Any
 
 import pytest
 
-from portico.interfaces.cli.workflow_view.bars import bar, brief, ruler
-from portico.interfaces.cli.workflow_view.timeline import axis
-from portico.interfaces.cli.workflow_view.view import Items, State, StepView, Wait, WorkflowView
+from portico.interfaces.cli.workflow_view import (
+    Items,
+    State,
+    StepView,
+    Wait,
+    WorkflowView,
+    axis,
+    bar,
+    brief,
+    ruler,
+)
 from tests.interfaces.cli.picture.scenes import a_step, a_view, at
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.interfaces.cli.workflow_view.tree import laid_out, ordered
+from portico.interfaces.cli.workflow_view import laid_out, ordered
 
 
 def drawn(needs: Mapping[str, Sequence[str]]) -> list[str]:

@@ -1,0 +1,257 @@
+"""What the command line can ask of this installation; each part is loaded when it is used."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from portico.app.app_context import Ground, reachable
+from portico.interfaces.cli.services import (
+    House,
+    Provisioned,
+    SettingChange,
+    SettingEntry,
+    Welcome,
+    Whereabouts,
+)
+from portico.settings.paths import Paths
+
+if TYPE_CHECKING:
+    from portico.adapters.client_entry import ClientConnections
+    from portico.adapters.postgres.store import PostgresStore
+    from portico.app.install import GroundImporting, GroundUninstalling
+    from portico.app.models import GroundEncoders
+    from portico.app.supervision import GroundKeeping
+    from portico.engine.ports import Archive, StoreUpgrade
+    from portico.engine.store import Diagnose, MigrateStore
+    from portico.guard.vault import Rotated
+    from portico.kernel.json import JsonObject, JsonValue
+    from portico.workflows.core.plan import Expressions
+
+# The space of `portico demo` as this machine knows it: two keys.
+
+
+@dataclass(frozen=True, slots=True)
+class PorticoDemo:
+    house: House
+    paths: Paths
+
+    def forget(self) -> None:
+        for key in (self.paths.demo_key_file, self.paths.demo_agent_key_file):
+            key.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class PorticoHouse:
+    ground: Ground = field(default_factory=Ground)
+    in_demo: bool = False
+    """Entered with the keys of the space of `portico demo`."""
+
+    @property
+    def version(self) -> str:
+        return self.ground.version
+
+    def with_flags(self, *, config: Path | None, flags: Mapping[str, object]) -> "PorticoHouse":
+        before = self.ground
+        ground = Ground(config or before.config, {**before.flags, **flags})
+        return PorticoHouse(ground, self.in_demo)
+
+    def whereabouts(self) -> Whereabouts:
+        from portico.settings.load import own_file, process_environment
+
+        paths = self.ground.loaded.paths
+        own, programs = self._key_files
+        return Whereabouts(
+            server_url=self.ground.server_url,
+            remote=self.ground.loaded.settings.client.server,
+            private_socket=self.ground.private_socket,
+            config_file=own_file(process_environment(), self.ground.config),
+            key_file=own,
+            agent_key_file=programs,
+            data=paths.data,
+            backups=paths.backups,
+            log_file=paths.log_file if self.ground.loaded.settings.log.file else None,
+        )
+
+    @property
+    def _key_files(self) -> tuple[Path, Path]:
+        """The user's, and that of their programs."""
+        paths = self.ground.loaded.paths
+        if self.in_demo:
+            return paths.demo_key_file, paths.demo_agent_key_file
+        return paths.key_file, self.ground.agent_key_file
+
+    def settings(self) -> Sequence[SettingEntry]:
+        loaded = self.ground.loaded
+        return [
+            SettingEntry(path, _as_json(value), loaded.origin(path).describe(path))
+            for path, value in loaded.leaves()
+        ]
+
+    def settings_schema(self) -> "JsonObject":
+        from portico.settings.model import Settings
+
+        return Settings.model_json_schema()
+
+    def setting(self, path: str) -> SettingEntry:
+        from portico.settings.edit import known_setting
+
+        known_setting(path)
+        return next(entry for entry in self.settings() if entry.path == path)
+
+    def change_setting(self, path: str, value: str | list[str] | None) -> SettingChange:
+        from portico.adapters.system.files import write_private
+        from portico.settings.edit import STARTER, read_as_it_is, with_setting, without_setting
+        from portico.settings.load import InvalidSettings, check, own_file, process_environment
+
+        file = own_file(process_environment(), self.ground.config)
+        text = read_as_it_is(file) if file.exists() else STARTER
+        try:
+            changed = (
+                without_setting(text, path, file)
+                if value is None
+                else with_setting(text, path, value, file)
+            )
+            check(changed, file)
+        except InvalidSettings as error:
+            fix = "Nothing was written. What each setting may be: portico config schema"
+            raise InvalidSettings(error.flaws, fix=fix) from error
+        write_private(file.resolve(), changed)
+        return SettingChange(file=file, overruled_by=self._overrules(path, file))
+
+    def _overrules(self, path: str, file: Path) -> str | None:
+        """Where the value in force comes from, if not from `file`."""
+        from portico.settings.load import InvalidSettings, UnreadableSettings
+
+        try:
+            loaded = Ground(self.ground.config, self.ground.flags).loaded
+        except (
+            InvalidSettings,
+            UnreadableSettings,
+        ):  # another layer is at fault, and will be told when it is used
+            return None
+        origin = loaded.origin(path)
+        elsewhere = path in loaded.origins and origin.file != file
+        return origin.describe(path) if elsewhere else None
+
+    def importing(self) -> "GroundImporting":
+        from portico.app.install import GroundImporting
+
+        return GroundImporting(self.ground, self.change_setting)
+
+    def connecting(self) -> "ClientConnections":
+        from portico.app.client_configs import connections
+
+        return connections(self.ground)
+
+    def expressions(self) -> "Expressions":
+        from portico.adapters.jmespath.expressions import JmespathExpressions
+
+        return JmespathExpressions()
+
+    def encoders(self) -> "GroundEncoders":
+        from portico.app.models import GroundEncoders
+
+        return GroundEncoders(self.ground)
+
+    def store(self) -> "PostgresStore":
+        return self.ground.store
+
+    def migrate(self) -> "MigrateStore":
+        return self.ground.migrate()
+
+    def store_upgrade(self) -> "StoreUpgrade":
+        from portico.adapters.postgres.source import open_upgrade
+
+        return open_upgrade(self.ground.wanted_store)
+
+    def archive(self) -> "Archive":
+        from portico.adapters.postgres.embedded.programs import PostgresArchive, client_programs
+
+        return PostgresArchive(self.ground.store.owner_address, client_programs)
+
+    def provision(self, admin_dsn: str, *, rotate: bool, write: bool) -> Provisioned:
+        from portico.adapters.postgres.addresses import new_passwords
+        from portico.adapters.postgres.store import provision, provisioned_addresses
+        from portico.adapters.system.clock import system_entropy
+        from portico.adapters.system.files import write_private
+        from portico.settings.edit import as_toml
+
+        passwords = new_passwords(system_entropy).by_role
+        provision(admin_dsn, passwords, rotate=rotate)
+        addresses = provisioned_addresses(admin_dsn, passwords)
+        file = self.ground.loaded.paths.provisioned_file if write else None
+        if file is not None:
+            write_private(file, as_toml({"database": addresses}))
+        named = {f"database.{name}": address for name, address in addresses.items()}
+        return Provisioned(addresses=named, file=file)
+
+    async def install(
+        self, *, admin: str, recover: bool, progress: Callable[[str], None]
+    ) -> Welcome:
+        from portico.app.install import install
+
+        return await install(self.ground, admin=admin, recover=recover, progress=progress)
+
+    async def rotate_vault(self) -> "Rotated":
+        from portico.app.guard import rotate_vault
+
+        return await rotate_vault(self.ground)
+
+    def keeping(self) -> "GroundKeeping":
+        from portico.app.supervision import GroundKeeping
+
+        return GroundKeeping(self.ground)
+
+    def uninstalling(self) -> "GroundUninstalling":
+        from portico.app.install import GroundUninstalling
+
+        return GroundUninstalling(self.ground)
+
+    def serve(self, announce: Callable[[str], None], *, started_by: str) -> None:
+        from portico.adapters.system.bind_address import AddressTaken, by_another
+        from portico.app.serve import serve
+
+        try:
+            serve(self.ground, announce, started_by)
+        except AddressTaken as taken:
+            private = self.ground.private_socket
+            if not by_another(reachable(taken.host), taken.port, private):
+                raise
+            raise AddressTaken(taken.host, taken.port, by_another=True) from taken
+
+    def serving(self) -> AbstractContextManager[bool]:
+        from portico.app.supervision import serving_meanwhile
+
+        return serving_meanwhile(self.ground)
+
+    def demo(self) -> "PorticoDemo":
+
+        return PorticoDemo(PorticoHouse(self.ground, in_demo=True), self.ground.loaded.paths)
+
+    def save_key(self, key: str, *, agent: bool = False) -> Path:
+        from portico.adapters.system.files import write_private
+
+        own, programs = self._key_files
+        file = programs if agent else own
+        write_private(file, f"{key}\n")
+        return file
+
+    def diagnose(self) -> "Diagnose":
+        from portico.app.doctor import diagnosis
+
+        # On ground of its own: what it opens and closes again is not closed to the other checks.
+        apart = PorticoHouse(Ground(self.ground.config, self.ground.flags))
+        return diagnosis(self.ground, apart.importing())
+
+
+def _as_json(value: object) -> "JsonValue":
+    from pydantic import BaseModel
+
+    if isinstance(value, tuple):
+        return [
+            each.model_dump(mode="json") if isinstance(each, BaseModel) else str(each)
+            for each in value
+        ]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

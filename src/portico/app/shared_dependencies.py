@@ -1,0 +1,30 @@
+"""What the engine has in common with the rest of the installation."""
+
+from dataclasses import dataclass, field
+
+from portico.adapters.crypto import RingVault
+from portico.adapters.dbos.late_line import LateLine
+from portico.adapters.mcp.secrets import NOBODY, Keeper
+from portico.adapters.postgres.transaction import Transactions
+from portico.engine.core.runs import Cleaning, as_it_is
+from portico.engine.ports import Bus, Line
+from portico.guard.ports import Audit, Vault
+from portico.kernel.clock import Clock, Entropy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    transactions: Transactions
+    bus: Bus
+    audit: Audit
+    clock: Clock
+    entropy: Entropy
+    clean: Cleaning = as_it_is
+    hide: Cleaning = as_it_is
+    """Only the very secrets that are known, whatever else looks like one."""
+    vault: Vault = field(default_factory=lambda: RingVault(None))
+    """Closed, unless somebody brings its keys."""
+    line: Line = field(default_factory=LateLine)
+    """Where runs are put to be carried out; until somebody brings one, they are found there."""
+    keeper: Keeper = NOBODY
+    """Of the secrets that servers of tools are given."""

@@ -1,0 +1,277 @@
+"""Every port of the gateway in memory; what needs no outside is the real thing."""
+
+from datetime import timedelta
+from typing import Final
+
+from portico.adapters.cross_domain.approval_runs import RunsThatWait
+from portico.adapters.embeddings.static_table import StaticTable
+from portico.adapters.jmespath.expressions import JmespathExpressions
+from portico.adapters.json_schema import JsonSchemaCheck
+from portico.adapters.stemming import stem
+from portico.adapters.system.shipped_lists import shipped_effects, shipped_profiles
+from portico.adapters.tokens import O200k
+from portico.app.gateway_wiring import GatewayDoors, Limits
+from portico.app.guard_wiring import ApprovalDoors, LoginDoors, PolicyDoors
+from portico.app.learning import LearningDoors, SuggestDoors
+from portico.app.run_workers import CALLING, starting
+from portico.app.workflows import InlineEngine, WorkflowDoors, inline_engine, inline_side
+from portico.engine.ports import Bus
+from portico.gateway.calls import Asking
+from portico.gateway.core.calls import Called
+from portico.gateway.ports import Embedder, Line, SchemaCheck, Upstreams, Walls
+from portico.gateway.results import KeepResult
+from portico.guard.approvals import Errands
+from portico.guard.core.access_request import Act, NeedsApproval
+from portico.guard.core.approvals import Waiter
+from portico.guard.core.errors import ApprovalPending
+from portico.guard.core.rules import Rule, RuleSource, Ruling
+from portico.guard.oauth_logins import AuthorizationServers
+from portico.guard.ports import Audit, Rules
+from portico.kernel.clock import Clock, Entropy
+from portico.kernel.ids import ApprovalId, SpaceId
+from portico.kernel.label import Label, Level
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.sandbox.requests import Interpreter
+from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedErrands
+from portico.testing.gateway import (
+    MemoryAcquaintances,
+    MemoryCallHistory,
+    MemoryResults,
+    MemorySavedWorkflows,
+    MemoryServers,
+    MemoryTools,
+    MemoryVectors,
+)
+from portico.testing.guard import (
+    MemoryAudit,
+    MemoryKeyRing,
+    MemoryKeys,
+    MemoryPrincipals,
+    MemoryRules,
+    MemoryTaskContexts,
+    MemoryTrustedClients,
+    NoLimits,
+)
+from portico.testing.learning import (
+    MemoryEdgeBook,
+    MemoryPastPlans,
+    MemorySeenFlows,
+    MemoryShapes,
+    MemorySuggestions,
+    memory_ahead,
+)
+from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, together
+from portico.testing.sandbox import ScriptedInterpreter, ScriptedWalls
+from portico.testing.secrets import (
+    MemoryLoginClients,
+    MemoryLogins,
+    MemorySecrets,
+    MemoryVault,
+    ScriptedSignIn,
+)
+from portico.workflows.core.plan_report import Mode
+from portico.workflows.execution import Engines, EngineSide
+from portico.workflows.run_context import SealedOutputs
+
+# Plans in memory: both engines in this process, what is kept sealed in the same world.
+
+
+def memory_workflows(
+    approvals: ApprovalDoors, durable: InlineEngine, schemas: SchemaCheck
+) -> WorkflowDoors:
+    """`durable` stands in for the engine that survives; its runs may wait for people."""
+    clock, entropy = approvals.clock, approvals.entropy
+    if isinstance(approvals.history, MemoryCallHistory):
+        approvals.history.look_at(durable.runs)
+    quick = inline_engine(clock, entropy)
+    side = EngineSide(
+        mode=Mode.DURABLE,
+        book=durable.runs,
+        runs=durable.runs,
+        line=durable.line,
+        bus=durable.bus,
+        start_run=starting(durable.runs, durable.line, clock, entropy, *CALLING),
+        outputs=lambda: SealedOutputs(approvals.results, clock, entropy, timedelta(days=7)),
+    )
+    return WorkflowDoors(
+        engines=Engines(durable=side, inline=inline_side(quick, clock, entropy)),
+        inline_journal=quick.runs,
+        approvals=approvals,
+        history=approvals.history,
+        contexts=approvals.contexts,
+        expressions=JmespathExpressions(),
+        schemas=schemas,
+        audit=approvals.audit,
+        together=approvals.together,
+        clock=clock,
+        entropy=entropy,
+    )
+
+
+_SHIPPED: Final = shipped_effects()
+_PROFILES: Final = shipped_profiles()
+"""Read here, not where a loop is running."""
+
+
+ANYTHING: Final = Rule(
+    name="anything",
+    ruling=Ruling.ALLOW,
+    tools=("*",),
+    tainted=True,
+    upto=Label(Level.RESTRICTED, frozenset({"finance", "hr", "legal"})),
+    source=RuleSource.FILE,
+)
+"""Nobody is asked for anything: for a test of what comes after the decision, which says so."""
+
+
+class NobodyAnswers:
+    """Whoever has to ask first is told to come back later."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Act, NeedsApproval]] = []
+
+    async def __call__(
+        self,
+        act: Act,
+        decision: NeedsApproval,
+        *,
+        line: Line | None,  # noqa: ARG002 # there is nothing to tell
+        whole: bool,  # noqa: ARG002 # nor to give
+        waiter: Waiter | None = None,  # noqa: ARG002 # nor to be told later
+    ) -> Called:
+        self.asked.append((act, decision))
+        approval = ApprovalId.mint(BEGINNING, SeededEntropy(act.hash))
+        raise ApprovalPending(act.aim.tool, str(approval), BEGINNING)
+
+    async def in_place(
+        self,
+        act: Act,  # noqa: ARG002 # nothing waits for any
+        *,
+        line: Line | None,  # noqa: ARG002 # there is nothing to tell
+        whole: bool,  # noqa: ARG002 # nor to give
+        waiter: Waiter | None = None,  # noqa: ARG002 # nor to be told later
+    ) -> Called | None:
+        return None
+
+
+def memory_gateway(  # noqa: PLR0913 # a double each
+    world: MemoryWorld,
+    upstreams: Upstreams,
+    *,
+    bus: Bus,
+    clock: Clock,
+    entropy: Entropy,
+    encoder: Embedder | None = None,
+    limits: Limits | None = None,
+    walls: Walls | None = None,
+    rules: Rules | None = None,
+    ask_first: Asking | None = None,
+    audit: Audit | None = None,
+    errands: Errands | None = None,
+    sign_in: AuthorizationServers | None = None,
+    interpreter: Interpreter | None = None,
+    engine: InlineEngine | None = None,
+    ahead: AheadTerms | None = None,
+) -> GatewayDoors:
+    """Without `rules` there are none, and what Portico decides by itself counts."""
+    contexts, journal = MemoryTaskContexts(world), audit or MemoryAudit()
+    policy = PolicyDoors(
+        rules=rules or MemoryRules(world=world),
+        contexts=contexts,
+        limits=NoLimits(),
+        journal=journal,
+        principals=MemoryPrincipals(world),
+        keys=MemoryKeys(world),
+        together=together,
+        clock=clock,
+        entropy=entropy,
+    )
+    history, results = MemoryCallHistory(world, clock), MemoryResults(world)
+    limits = limits or Limits()
+
+    async def open_interpreter() -> Interpreter:
+        return interpreter or ScriptedInterpreter()
+
+    engine = engine or inline_engine(clock, entropy)
+    approvals = ApprovalDoors(
+        waiters=RunsThatWait(engine.runs),
+        approvals=MemoryApprovals(world),
+        errands=errands or ScriptedErrands(),
+        news=ApprovalsTold(),
+        rules=policy.rules,
+        contexts=contexts,
+        key_ring=MemoryKeyRing(world),
+        vault=MemoryVault(),
+        audit=journal,
+        together=together,
+        history=history,
+        results=results,
+        keep_result=KeepResult(
+            results=results, clock=clock, entropy=entropy, page_size=limits.page_size
+        ),
+        keys=MemoryKeys(world),
+        principals=MemoryPrincipals(world),
+        trusted=MemoryTrustedClients(world),
+        bus=bus,
+        clock=clock,
+        entropy=entropy,
+        hide=lambda value: value,
+        wait=timedelta(0),
+    )
+    logins = LoginDoors(
+        authorization=sign_in or ScriptedSignIn(),
+        clients=MemoryLoginClients(world),
+        logins=MemoryLogins(world),
+        principals=MemoryPrincipals(world),
+        audit=journal,
+        reveal=_nothing,
+        clock=clock,
+        entropy=entropy,
+        base_url="http://127.0.0.1:3100",
+    )
+    return GatewayDoors(
+        servers=MemoryServers(world),
+        tools=MemoryTools(world),
+        vectors=MemoryVectors(world),
+        history=history,
+        results=results,
+        acquaintances=MemoryAcquaintances(world),
+        learning=LearningDoors(
+            shapes=MemoryShapes(world),
+            flows=MemorySeenFlows(world),
+            edges=MemoryEdgeBook(world),
+        ),
+        ahead=memory_ahead(world, bus, clock, ahead),
+        suggest=SuggestDoors(past=MemoryPastPlans(world), suggestions=MemorySuggestions(world)),
+        saved=MemorySavedWorkflows(world),
+        upstreams=logins.upstreams(upstreams),
+        walls=walls or ScriptedWalls(),
+        schemas=JsonSchemaCheck(),
+        open_interpreter=open_interpreter,
+        workflows=memory_workflows(approvals, engine, JsonSchemaCheck()),
+        static=StaticTable(),
+        encoder=encoder,
+        stem=stem,
+        tokenizer=O200k(),
+        shipped=_SHIPPED,
+        profiles=_PROFILES,
+        gate=policy.gate(),
+        policy=policy,
+        ask_first=ask_first or NobodyAnswers(),
+        approvals=approvals,
+        logins=logins,
+        secrets=MemorySecrets(),
+        contexts=contexts,
+        audit=journal,
+        together=together,
+        bus=bus,
+        clock=clock,
+        entropy=entropy,
+        clean=lambda value: value,
+        limits=limits,
+    )
+
+
+async def _nothing(_space: SpaceId, _reference: str) -> str | None:
+    """No secrets are kept here."""
+    return None
