@@ -22,12 +22,8 @@ from portico.sandbox.requests import Box
 
 _PARTS: Final = (
     "trying",
-    "out_of_files",
-    "out_of_kernel",
-    "out_of_limits",
-    "out_of_network",
-    "out_of_processes",
-    "to_be_ended",
+    "host",
+    "kernel",
     "inside",
 )
 _HEAD: Final = """\

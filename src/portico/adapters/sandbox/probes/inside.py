@@ -1,7 +1,7 @@
 """Makes attempts to get out of the box that it runs in, and says of each what came of it.
 
-It is handed in as text, so that nothing of Portico need be seen inside (`bundle.py`). Each attempt
-is made in a process of its own: it may hang, or be killed for trying.
+It is handed in as text, so that nothing of Portico need be seen inside (`attempts.py`). Each
+attempt is made in a process of its own: it may hang, or be killed for trying.
 """
 
 import errno
@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from portico.adapters.sandbox.probes import host, kernel  # noqa: F401 # each adds its attempts
 from portico.adapters.sandbox.probes.trying import ATTEMPTS, Held, Marks
 
 _PATIENCE: Final = 20.0
