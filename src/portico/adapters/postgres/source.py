@@ -70,9 +70,9 @@ def find_binaries(wanted: Wanted, major: int) -> tuple[Source, Binaries]:
 
 
 def _embedded(wanted: Wanted, source: Source, binaries: Binaries) -> PostgresStore:
-    from portico.adapters.postgres.embedded.server import (
-        EmbeddedStore,  # too
-        account_for,  # POSIX only
+    from portico.adapters.postgres.embedded.server import (  # noqa: PLC0415 # POSIX only
+        EmbeddedStore,
+        account_for,
     )
 
     store = EmbeddedStore(
@@ -96,9 +96,9 @@ def open_upgrade(wanted: Wanted) -> "MajorUpgrade":
         )
     _not_on_windows()
     from portico.adapters.postgres.addresses import read  # noqa: PLC0415 # with them
-    from portico.adapters.postgres.embedded.server import (
-        EmbeddedServer,  # too
-        account_for,  # POSIX only
+    from portico.adapters.postgres.embedded.server import (  # noqa: PLC0415 # POSIX only
+        EmbeddedServer,
+        account_for,
     )
     from portico.adapters.postgres.embedded.upgrade import MajorUpgrade  # noqa: PLC0415 # too
 
