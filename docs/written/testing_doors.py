@@ -21,12 +21,10 @@ from portico.guard.core.errors import ApprovalPending
 from portico.kernel.effect import Effect
 from portico.app.gateway_wiring import assemble_gateway
 from portico.testing.engine import MemoryBus
-from portico.testing.gateway import a_tool, an_approved_server
+from portico.testing.gateway import ScriptedUpstreams, a_tool, an_approved_server, seen, text
 from portico.testing.gateway_fakes import memory_gateway
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.memory_store import SeededEntropy, TickingClock
-from portico.testing.gateway import ScriptedUpstreams, seen, text
-from portico.testing.memory_store import MemoryWorld
+from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock
 
 ANA = a_person("ana")
 READ = a_tool("files.read", "Reads a file.", effect=Effect.LOCAL_READ)
