@@ -36,6 +36,8 @@ class Tests(Project):
 
     def __init__(self, root: Path) -> None:
         self._below = root / "tests"
+        self.files_moved: set[tuple[Path, Path]] = set()
+        """Folders between which data is moved that tests look for beside themselves."""
         super().__init__(root, "tests")
         self.source = root
 
@@ -62,9 +64,8 @@ def test_of(module: str) -> str:
     return ".".join(["tests", *filter(None, [parent]), f"test_{stem}"])
 
 
-def wanted_rows(project: Tests, table: Path, more: Path | None) -> list[Row]:
-    """A row of tests for each row of the table; `more` has rows for tests that no module names:
-    "tests.guard.test_keys" = ["tests.guard.test_reach"]."""
+def wanted_rows(project: Tests, table: Path, more: dict) -> list[Row]:
+    """A row of tests for each row of the table; `more` is for tests that no module names."""
     rows = read_table(table)
     claims: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -72,7 +73,7 @@ def wanted_rows(project: Tests, table: Path, more: Path | None) -> list[Row]:
             if (test := test_of(each)) in project.modules:
                 claims[test].append(row)
     made: dict[str, Row] = {}
-    explicit = tomllib.loads(more.read_text())["rows"] if more and more.exists() else {}
+    explicit = more.get("rows", {})
     taken = {each for some in explicit.values() for each in some}
     for test, some in claims.items():
         if test in taken:
@@ -84,6 +85,13 @@ def wanted_rows(project: Tests, table: Path, more: Path | None) -> list[Row]:
         here = [each for each in [target, *some] if each in project.modules]
         row = made.setdefault(target, Row(target.split(".")[1], target, []))
         row.sources += [each for each in here if each not in row.sources]
+    claimed = {each for row in made.values() for each in row.sources}
+    for old, new in more.get("folders", {}).items():
+        for each in project.modules:
+            if each.startswith(f"{old}.") and each not in claimed:
+                target = new + each.removeprefix(old)
+                row = made.setdefault(target, Row(target.split(".")[1], target, []))
+                row.sources.append(each)
     return [row for row in made.values() if row.sources not in ([], [row.target])]
 
 
@@ -166,19 +174,23 @@ Identity = tuple[str, str]
 class Fixtures:
     """Which fixture a test gets."""
 
-    def __init__(self, project: Tests) -> None:
-        self.levels = {module.rpartition(".")[0]: self._of(module, fixtures_of(file))
-                       for module, file in project.modules.items() if module.endswith(".conftest")}
+    def __init__(self, project: Tests, rows: list[Row]) -> None:
+        moved = {each: row.target for row in rows for each in row.sources}
+        every = {module: self._of(module, fixtures_of(file))
+                 for module, file in project.modules.items() if module.endswith(".conftest")}
+        self.before = {each.rpartition(".")[0]: some for each, some in every.items()}
+        self.after = {moved.get(each, each).rpartition(".")[0]: some
+                      for each, some in every.items()}
 
     @staticmethod
     def _of(module: str, some: dict[str, Fixture]) -> dict[str, tuple[Identity, set[str]]]:
         return {name: ((module, name), each.asks) for name, each in some.items()}
 
-    def above(self, module: str) -> list[dict[str, tuple[Identity, set[str]]]]:
+    def above(self, module: str, *, after: bool) -> list[dict[str, tuple[Identity, set[str]]]]:
         """The conftest files that count for a module, the nearest first."""
-        parts = module.split(".")[:-1]
-        return [self.levels[folder] for size in range(len(parts), 0, -1)
-                if (folder := ".".join(parts[:size])) in self.levels]
+        parts, levels = module.split(".")[:-1], self.after if after else self.before
+        return [levels[folder] for size in range(len(parts), 0, -1)
+                if (folder := ".".join(parts[:size])) in levels]
 
     @staticmethod
     def reached(asked: Iterable[str], levels: list[dict[str, tuple[Identity, set[str]]]]
@@ -225,10 +237,14 @@ class TestPlan(Plan):
                 asked = {arg.arg for node in collected(file) for arg in arguments(node)}
                 asked |= {str(one.value) for one in asked_by_name(file)}
                 own = Fixtures._of(each, fixtures_of(file))
-                if "__file__" in file.identifiers and each.rpartition(".")[0] != folder:
+                kept = each.rpartition(".")[0] == folder or (
+                    file.path.parent, self.project.path_of(row.target).parent
+                ) in self.project.files_moved
+                if "__file__" in file.identifiers and not kept:
                     self.refused[each] = ["it looks for files beside itself (__file__)"]
-                elif (self.fixtures.reached(asked, [own, *self.fixtures.above(each)])
-                      != self.fixtures.reached(asked, [own, *self.fixtures.above(row.target)])):
+                elif (self.fixtures.reached(asked, [own, *self.fixtures.above(each, after=False)])
+                      != self.fixtures.reached(
+                          asked, [own, *self.fixtures.above(row.target, after=True)])):
                     self.refused[each] = ["the conftest of its folder does not count there"]
                 elif each != row.target and len(row.sources) == 1 and (
                         row.target in self.project.modules):
@@ -249,7 +265,7 @@ class TestPlan(Plan):
         if len(members) > 1:
             self._marks(members)
         super()._own_names(target, members)
-        if len(members) > 1:
+        if len(members) > 1 and not self.apart & {each.module for each in members}:
             self._fixture_names(target, members)
 
     def _marks(self, members: list[Source]) -> None:
@@ -339,9 +355,9 @@ class TestPlan(Plan):
             asked = {arg.arg for node in collected(each.file) for arg in arguments(node)}
             asked |= {str(one.value) for one in asked_by_name(each.file)}
             before = {name: (keepers[each.final[name]], one.asks) for name, one in own.items()}
-            one = self.fixtures.reached(asked, [before, *self.fixtures.above(each.module)])
+            one = self.fixtures.reached(asked, [before, *self.fixtures.above(each.module, after=False)])
             now = {each.final[name] if name in own else name for name in asked}
-            other = self.fixtures.reached(now, [after, *self.fixtures.above(target)])
+            other = self.fixtures.reached(now, [after, *self.fixtures.above(target, after=True)])
             wrong |= {name for _, name in one ^ other}
         return wrong
 
@@ -437,7 +453,7 @@ def laid_out(text: str, root: Path) -> str:
 
 def planned(project: Tests, rows: list[Row], limit: int) -> tuple[TestPlan, TestWriter, dict]:
     """Until nothing has to stay apart any more."""
-    fixtures, why = Fixtures(project), {}
+    fixtures, why = Fixtures(project, rows), {}
     refused: dict[str, list[str]] = {}
     while True:
         for file in project.files:
@@ -478,7 +494,12 @@ def planned(project: Tests, rows: list[Row], limit: int) -> tuple[TestPlan, Test
 def apply(root: Path, table: Path, only: set[str], *, limit: int, dry: bool) -> dict:
     begun = time.monotonic()
     project = Tests(root)
-    rows = [row for row in wanted_rows(project, table, table.with_name("tests.toml"))
+    beside = table.with_name("tests.toml")
+    more = tomllib.loads(beside.read_text()) if beside.exists() else {}
+    files = {root / old: root / new for old, new in more.get("files", {}).items()
+             if (root / old).exists() and (not only or new.split("/")[1] in only)}
+    project.files_moved = {(old.parent, new.parent) for old, new in files.items()}
+    rows = [row for row in wanted_rows(project, table, more)
             if not only or row.domain in only or row.target in only]
     plan, writer, found = planned(project, rows, limit)
     changed = {project.path_of(target): text.encode() for target, text in found["texts"].items()}
@@ -502,6 +523,8 @@ def apply(root: Path, table: Path, only: set[str], *, limit: int, dry: bool) -> 
         if path.suffix == ".py":
             ast.parse(data, str(path))
     if not dry:
+        for old, new in files.items():
+            old.rename(new)
         _write(root, gone, changed)
     return {
         "seconds": round(time.monotonic() - begun, 1),
