@@ -55,7 +55,7 @@ from portico.testing.guard import (
     an_identity,
 )
 from portico.testing.memory_store import BEGINNING, SeededEntropy, together
-from tests.gateway.workflows.plan_room import PlanRoom
+from tests.workflows.plan_room import PlanRoom
 
 ANA = as_principal(an_identity("ana", roles=[Role.OPERATOR]))
 BEN = as_principal(an_identity("ben", roles=[Role.OPERATOR]))

@@ -20,7 +20,7 @@ from portico.learning.core.dataflow.flows import Flow
 from portico.learning.core.dataflow.signs import Sign
 from tests.adapters.embeddings.tiny import publish
 from tests.benchmarks.small_plans import write_plans
-from tests.gateway.core.search.shop import embedded
+from tests.gateway.core.shop import embedded
 from tests.interfaces.cli.house import ScriptedHouse
 
 pytestmark = pytest.mark.nightly

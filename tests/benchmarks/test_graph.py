@@ -16,8 +16,8 @@ from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import system_entropy
 from portico.interfaces.cli.terminal import Terminal
 from tests.contracts.doors import postgres_doors
-from tests.gateway.core.graph.drawn import drawn, ref
 from tests.interfaces.cli.house import ScriptedHouse
+from tests.learning.core.graph.drawn import drawn, ref
 
 FIGURES = ("sync", "pagerank", "communities", "path", "total", "incremental")
 

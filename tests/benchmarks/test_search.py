@@ -14,7 +14,7 @@ from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
 from tests.adapters.embeddings.tiny import publish
 from tests.bench.small_sets import write_sets
-from tests.gateway.core.search.shop import Floats, embedded
+from tests.gateway.core.shop import Floats, embedded
 from tests.interfaces.cli.house import ScriptedHouse
 
 pytestmark = pytest.mark.nightly

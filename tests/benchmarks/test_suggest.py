@@ -22,7 +22,7 @@ from portico.learning.core.suggest.calibration import Judged
 from portico.learning.core.suggest.weights import LIKELY, NEXT
 from portico.workflows.core.plan import Reference
 from tests.benchmarks.small_wishes import FIRST, write_wishes
-from tests.gateway.core.search.shop import Floats, embedded
+from tests.gateway.core.shop import Floats, embedded
 from tests.interfaces.cli.house import ScriptedHouse
 
 pytestmark = pytest.mark.nightly

@@ -51,7 +51,7 @@ from portico.testing.guard import MemorySpaceSettings, a_gate, a_space
 from portico.testing.learning import MemoryLearntCounts
 from portico.testing.memory_store import MemoryWorld, SeededEntropy
 from portico.workflows.core.plan_documents import read_plan
-from tests.gateway.ahead.ahead_room import AlwaysTrusted
+from tests.learning.prefetch.ahead_room import AlwaysTrusted
 from tests.scenarios.ahead_doors import (
     AsTheyAreNow,
     HostileForeteller,

@@ -25,9 +25,9 @@ from portico.workflows.core.plan_report import (
 from portico.workflows.core.programs import ProgramReport, ProgramWish
 from portico.workflows.core.texts import WORKFLOW_META
 from portico.workflows.runs import RunWorkflowWish
-from tests.gateway.core.test_suggestion_words import ID, MADE
 from tests.interfaces.mcp.gateway import ERAS, RUN, Site
 from tests.interfaces.mcp.test_calls import call, text
+from tests.learning.core.test_suggestion_words import ID, MADE
 
 PLAN = {"steps": [{"id": "read", "tool": "box.look"}]}
 WAITS = StepReport(id="send", tool="mail.send", state=StepStanding.WAITING, approval="apr_1")
