@@ -21,9 +21,6 @@ from portico.interfaces.cli.server import Refused, Server, path_to
 from portico.interfaces.cli.terminal import At, Terminal
 from portico.kernel.errors import Flaw, Kind, PorticoError
 
-# The running server, as it is asked about agents and models: of a name that nothing has, it is said
-# which one may be meant.
-
 _NO_MODEL: Final = frozenset({"no_such_model", "provider_not_found", "bad_model"})
 
 

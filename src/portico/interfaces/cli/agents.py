@@ -1,4 +1,4 @@
-"""Agents, from the command line: made, looked at, changed, talked to."""
+"""`portico agents`: list, show, change, versions, export, import."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -61,10 +61,8 @@ def edited(at: Terminal, request: Mapping[str, Any]) -> dict[str, Any]:
     return after
 
 
-# A request for approval before one's eyes, answered with one key.
-#
-# Keys never change their meaning, and what was typed before a request could be read counts for
-# nothing. Lines are only ever added: nothing on the screen is drawn anew.
+# Approving by single keys: a key never changes its meaning, and what was typed before the request
+# could be read does not count. Lines are only added; nothing on the screen is redrawn.
 
 Request = Mapping[str, Any]
 

@@ -116,9 +116,6 @@ def _command(found: Found) -> str:
             return f"portico connect {found.home.name}"
 
 
-# The key of a client that comes over HTTP: its own, of an agent that is named after it.
-
-
 class ClientKey:
     """Made for as long as it takes to write it down: if that fails, nobody has it."""
 

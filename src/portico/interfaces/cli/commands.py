@@ -1,4 +1,4 @@
-"""The commands there are, by name, and the overview of them: known without loading any."""
+"""The commands by name, and the overview of them, known without loading any."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""Settings, from the command line."""
+"""`portico config`: show, check, change settings."""
 
 import json
 import socket

@@ -107,10 +107,9 @@ def _line(message: Facts, others: Iterable[Facts]) -> str:
     return f"[{moment:%Y-%m-%d %H:%M} {message['sender_name']}{answers}]\n{body}"
 
 
-# An agent at the table: it reads on, answers whoever names it, and stops by itself.
-#
-# What it does is done once, however often it is killed: a run and a message are known by the
-# message that they answer, and what it has answered stands in the conversation.
+# The loop of a connected agent. Each step happens once, however often the process is killed: a run
+# and a message are identified by the message that they answer, and the answer itself is in the
+# conversation.
 
 _LOOKED_BACK: Final = 200
 _PATIENCE: Final = 20

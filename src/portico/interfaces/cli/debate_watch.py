@@ -1,4 +1,4 @@
-"""A debate before one's eyes: drawn in place, until it is over or whoever looks on leaves it."""
+"""Watch a debate: a screen that is drawn anew while it goes on."""
 
 import sys
 import threading

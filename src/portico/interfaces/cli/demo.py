@@ -108,8 +108,6 @@ def named_as_in_the_demo() -> Iterator[None]:
             setattr(sys, name, stream)
 
 
-# Sample servers and sample content, to look at everything without a key, a model or a network.
-
 _FLAGS: Final = {
     "--json": "json",
     "--quiet": "quiet",

@@ -170,7 +170,7 @@ READS: Final = (
     "demo-notes.read_note",
 )
 
-# The demo as it is made: by requests that anybody can send, each part if it is missing.
+# The demo is made by ordinary requests, and only what is missing.
 
 _PATIENCE: Final = 60.0
 _OVER: Final = frozenset({"done", "failed", "partial", "cancelled", "waiting"})

@@ -11,32 +11,6 @@ from typing import Any, Final
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.redaction import blacked_out
 
-# What goes wrong on this side of the server.
-#
-# PorticoError
-# ├── BadUsage
-# ├── FileInTheWay
-# ├── NeedsYes
-# ├── NeedsTerminal
-# ├── ApprovalNeeded
-# ├── RunNotDone
-# ├── WorkflowNotDone
-# ├── WorkflowWaits
-# ├── AgentNotDone
-# ├── AgentWaits
-# ├── ModelDoesNotAnswer
-# ├── BadToml         faces.cli.agent_file
-# ├── SystemRefused
-# ├── Broken
-# ├── ServerNotStarted
-# ├── DemoElsewhere
-# ├── BadLink         faces.cli.join
-# ├── NotRunning      faces.cli.server
-# ├── NotReached      faces.cli.server
-# ├── NoAnswer        faces.cli.server
-# ├── NoKey           faces.cli.server
-# └── Refused         faces.cli.server
-
 _ENDED: Final = {
     "failed": "failed",
     "cancelled": "was cancelled",

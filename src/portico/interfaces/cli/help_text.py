@@ -1,4 +1,4 @@
-"""Help as wide as the terminal: a docstring is broken where its source is, and that is no width."""
+"""The text of --help."""
 
 import re
 from typing import TYPE_CHECKING, Any, Final

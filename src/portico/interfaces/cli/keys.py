@@ -1,4 +1,4 @@
-"""Keys, from the command line."""
+"""`portico keys`: create, list, rotate, trust, revoke."""
 
 from typing import Annotated
 

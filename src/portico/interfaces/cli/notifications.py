@@ -1,4 +1,4 @@
-"""`portico notifications`: what agents have told the people of this space."""
+"""`portico notifications`: what agents tell people."""
 
 import json
 from datetime import datetime

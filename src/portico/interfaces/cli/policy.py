@@ -1,4 +1,4 @@
-"""Who may do what, from the command line."""
+"""`portico policy`: explain decisions, list and change rules."""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -115,8 +115,6 @@ def _kept_in(where: str) -> str:
     return "system's keyring" if where == "keyring" else "encrypted file"
 
 
-# Logging in to servers of others, from a terminal: the link is shown, and what comes of it.
-
 _PAUSE: Final = 1.0
 _PATIENCE: Final = 600.0
 

@@ -22,8 +22,6 @@ from portico.interfaces.cli.errors import BadUsage
 from portico.interfaces.cli.services import House
 from portico.kernel.errors import Flaw, Kind, PorticoError
 
-# A server that is about to come is waited for, within reason.
-
 AT_FIRST: Final = 10.0
 """Seconds for which a server that was never met is waited for by whoever wants to follow it."""
 NOT_YET: Final = "The server is not there yet; waiting for it …"
@@ -57,7 +55,7 @@ def patiently(
         time.sleep(_PAUSE)
 
 
-# Where something is on the server: the one place in which what was typed becomes a path.
+# Typed names become paths here and nowhere else.
 
 _ELSEWHERE: Final = frozenset({".", ".."})
 

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from portico.kernel.principal import Principal
     from portico.workflows.core.plan import Expressions
 
-# What the command line needs to keep the server up, and to end it; the composition root gives it.
-#
-# PorticoError
-# ├── GivenUp
-# ├── DidNotStart     what the server said when it died, in its own words and under its own code
-# ├── StillStarting
-# ├── DoesNotEnd
-# └── NoBackground
-
 StartedBy = Literal["terminal", "up"]
 
 
@@ -200,13 +191,6 @@ class NoBackground(PorticoError):
     code = "no_background"
     title = "There is no background here"
     fix = "Run it in a terminal of its own: portico serve"
-
-
-# What the command line needs to take an installation away; the composition root gives it.
-#
-# PorticoError
-# ├── OddHome
-# └── NotRemoved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

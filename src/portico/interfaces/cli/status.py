@@ -12,8 +12,6 @@ from portico.interfaces.cli.terminal import At, Terminal, shown
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue
 
-# What strangers' code runs in, told in a line.
-
 _Report = Mapping[str, Any]
 
 

@@ -139,7 +139,8 @@ async def events(answer: httpx2.Response) -> AsyncIterator[bytes]:
             data = []
 
 
-# What a request of 2026-07-28 says in its HTTP headers too; on a pipe it says it only inside.
+# MCP 2026-07-28 repeats parts of a request in HTTP headers; a request on a pipe has them only
+# inside.
 
 Wanted = Mapping[tuple[str, ...], str]
 """Where in a tool's arguments a value stands, and in which header it is wanted."""
@@ -205,10 +206,8 @@ def encoded(value: str) -> str:
     return f"{_MARK}{base64.b64encode(value.encode()).decode()}?="
 
 
-# Carries messages of the protocol between a client's pipes and the running server.
-#
-# Both eras: what stands in a request decides. In the handshake era the pump keeps the session for
-# its client, and opens another unseen when the server has restarted.
+# Both eras of the protocol: each request says which. In the handshake era the proxy keeps the
+# session for its client, and opens another when the server has restarted.
 
 _PATIENCE: Final = 10.0
 """Seconds that a request waits for a server that is not there, or not there again yet."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT: Final = "/dev/stdin"
 
-# How secret something is, as an option: what is no label is refused before anything is asked.
-
 
 def _check(_type: object, text: object) -> None:
     """Raises `BadLabel`."""
@@ -83,8 +81,6 @@ def _at(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-# What a command is doing, and for how long: drawn anew with every turn of what turns.
-
 _LONG_WORK: Final = 2.0
 """Seconds; whoever waits for longer is told how long it was."""
 
@@ -108,7 +104,7 @@ class Underway:
         )
 
 
-# A table for a person's screen: no word is broken, and nothing is cut off.
+# Tables for people: no word is broken, and nothing is cut off.
 
 _NARROWEST: Final = 16
 """Letters of a column of sentences; narrower it would not be read but deciphered."""
@@ -174,9 +170,8 @@ def _size(text: str) -> int:
     return cell_len(text)
 
 
-# How the command line speaks: data on standard output, talk on standard error.
-#
-# A person at a terminal gets tables; a program gets plain lines, or JSON when it asks for it.
+# Data goes to standard output, talk to standard error. A person at a terminal gets tables; a
+# program gets plain lines, or JSON with --json.
 
 _NOTICEABLE: Final = 0.3
 """Seconds; what takes longer says what it does."""
@@ -420,9 +415,6 @@ def _described(error: PorticoError) -> JsonObject:
         "fix": error.fix,
         "errors": [{"field": flaw.field, "message": flaw.message} for flaw in error.flaws],
     }
-
-
-# What the server gives line by line, into a file of the user's own or to standard output.
 
 
 def check_free(target: Path | None, *, replace: bool) -> None:

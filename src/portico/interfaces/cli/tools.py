@@ -32,9 +32,6 @@ def named_values(pairs: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-# What a tool or a workflow gave and the server kept, since it was long.
-
-
 def whole_result(server: Server, result: str) -> str:
     return "".join(_pages(server, result))
 
@@ -46,8 +43,6 @@ def _pages(server: Server, result: str) -> Iterator[str]:
         yield found["text"]
         number, many = number + 1, found["pages"]
 
-
-# While a call takes its time: whether that is because somebody has to approve it.
 
 _BEFORE: Final = 1.5
 """Seconds; most calls are over by then, and nothing more is asked for their sake."""

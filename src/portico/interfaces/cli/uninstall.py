@@ -1,4 +1,4 @@
-"""Take Portico away again."""
+"""`portico uninstall`: stop everything, and remove what is kept."""
 
 from contextlib import suppress
 from datetime import UTC, datetime

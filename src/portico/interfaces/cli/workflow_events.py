@@ -26,8 +26,7 @@ from portico.interfaces.cli.workflow_view import (
 )
 from portico.kernel.errors import Kind, PorticoError
 
-# From what the server says of a workflow to the view of it: its report, and one event after the
-# other. The report is the truth; events are there sooner, and know when something waited.
+# The report of the server is the truth; events arrive sooner, and know when something waited.
 
 Told = Mapping[str, Any]
 
@@ -266,8 +265,6 @@ def _clean(text: str | None) -> str | None:
     return None if text is None else visible(" ".join(text.split()))
 
 
-# What a tool itself said when it failed: kept apart, for whoever called it.
-
 _KEPT: Final = re.compile(r"res_[0-9a-z]{26}")
 _MOST: Final = 20
 """Steps whose words are asked for; of more, what the server says of them is enough."""
@@ -306,7 +303,7 @@ def _saying(step: dict[str, Any], words: str) -> dict[str, Any]:
     return {**step, "error": {**step["error"], "message": words}} if words else step
 
 
-# A workflow as it goes on, kept up to date: each event at once, and the report soon after.
+# Each event counts at once, and the report soon after.
 
 _RARELY: Final = 0.5
 """Seconds at least between two reports; a large one takes its time, and is asked for less often."""

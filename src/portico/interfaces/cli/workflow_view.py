@@ -109,11 +109,9 @@ class WorkflowView:
         return {state: states.count(state) for state in State if state in states}
 
 
-# Where each step stands in the tree: below what everything on the way to it goes through.
-#
-# A step that needs several others would stand in several places. It stands once: below the last
-# step that all its ways have in common (its immediate dominator). What follows alone goes on in the
-# same column, and so does what brings all branches together again, so that a long plan stays
+# A step that needs several others would stand in several places of the tree. It stands once: below
+# the last step that all its ways have in common (its immediate dominator). What follows alone
+# continues in the same column, and so does what joins all branches again, so that a long plan stays
 # narrow.
 
 _FORK, _LAST = "├ ", "└ "

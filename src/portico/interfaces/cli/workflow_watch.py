@@ -48,8 +48,7 @@ from portico.interfaces.cli.workflow_view import (
 )
 from portico.kernel.errors import PorticoError
 
-# Which rows are shown if there is not room for all: what needs somebody first, what is far off
-# last.
+# Rows if there is not room for all: those that need somebody first, those far off last.
 
 _URGENT: Final = (State.UNCERTAIN, State.WAITING, State.RUNNING, State.FAILED)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -255,9 +254,7 @@ def _sized(text: str, width: int) -> str:
     return f"{set_cell_size(text, width - 1)}…"
 
 
-# A workflow before one's eyes: its tree and timeline, drawn in place, and a few keys.
-#
-# Only these lines are ever drawn anew; whatever was on the screen before stays.
+# Only the lines of the screen are redrawn; what was printed before stays.
 
 _TICK: Final = 0.2
 """Seconds between two pictures."""

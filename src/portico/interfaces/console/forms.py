@@ -1,4 +1,4 @@
-"""What a form sent: each field asked for by name, with the most that it may hold."""
+"""Forms: fields that a person filled in, read and checked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

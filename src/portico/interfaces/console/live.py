@@ -44,11 +44,9 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 
-# What is said and done in runs of agents, told on `/live` as it happens: `talk:run_…`.
-#
-# A page that has drawn the first turns of a run already says how many of them behind an `@`, and is
-# told only what it lacks. After a broken connection it is told that anew; each piece of text says
-# where it belongs, so that nothing is there twice and nothing is missing.
+# Topics `talk:run_…` of `/live`: the events of runs of agents. A page says behind an `@` how many
+# turns it has drawn, and gets only the others; after a broken connection it gets them again, and
+# each piece of text says where it belongs, so that nothing is doubled or missing.
 
 PREFIX: Final = "talk:"
 _MOST: Final = 256
@@ -174,12 +172,10 @@ def told(facts: dict[str, Any]) -> bytes:
     return f"data: {one_line(text)}\n\n".encode(errors="backslashreplace")
 
 
-# `/live`: one stream for all that a page shows, resumed where it broke off.
-#
-# A page names the topics that it draws: those of the event log (`runs`, the id of a run …), and
-# conversations and debates by their ids. It is told that something happened and asks for the part
-# that it draws; so nothing is told here that could not be read, and a page that missed something is
-# mended by asking anew. What is said in a run of an agent is told word by word (`talk:run_…`).
+# `/live` is one stream for a page, resumed where it broke off. A page names its topics: those of
+# the event log (`runs`, the id of a run …), conversations and debates by id. It hears that
+# something happened and requests the part that it draws, so that nothing is sent that the caller
+# may not read. Only the text of a run of an agent is sent as it comes (`talk:run_…`).
 
 _MOST_TOPICS: Final = 50
 _numbers: Final = itertools.count()

@@ -1,4 +1,4 @@
-"""What people and models write, as HTML: no tags of theirs, no pictures, and only plain links."""
+"""Markdown as HTML; the only place that makes markup."""
 
 from functools import cache
 from typing import Final

@@ -39,8 +39,6 @@ from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.principal import Principal, PrincipalKind
 
-# What the console can call: what every other face can, and nothing else.
-
 Room = TypeVar("Room")
 
 
@@ -401,8 +399,6 @@ async def waiting(desk: Desk) -> int | None:
     except PorticoError:
         return None
 
-
-# What went wrong, drawn: a page of its own, or a line in the page that asked.
 
 _log: Final = logging.getLogger("portico.web")
 

@@ -21,11 +21,9 @@ from portico.interfaces.console.page import AGAIN, ENTRY, House, bare, desk_of, 
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.principal import Principal
 
-# Before every page: a session by cookie, and forms only from our own pages.
-#
-# The cookie is never sent from another site (SameSite), is not for scripts (HttpOnly), and a form
-# counts only if the browser says that it comes from here. What a page may load and where it may
-# send to is said once, for all of them.
+# Pages need a session cookie. It is never sent from another site (SameSite) and scripts cannot read
+# it (HttpOnly); a form counts only if the browser says that it comes from here. The content
+# security policy is set once, for all pages.
 
 COOKIE: Final = "portico_session"
 OPEN: Final = ("/login", "/static/")

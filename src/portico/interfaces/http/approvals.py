@@ -1,4 +1,4 @@
-"""Requests for approval over REST: see what waits, answer it, say what became of it."""
+"""Approvals over REST: list, answer, say what became of one."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal

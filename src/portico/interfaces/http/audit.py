@@ -1,4 +1,4 @@
-"""The audit over REST: look at it, take it out, and have it checked."""
+"""The audit log over REST: read, export, check."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence

@@ -70,8 +70,6 @@ class Challenging:
         await self._app(scope, receive, sending)
 
 
-# The second wall: a bearer key on everything but the few paths that say so here.
-
 OPEN_PATHS: Final = frozenset(
     {"/healthz", "/readyz", "/join", "/oauth/login", METADATA, f"{METADATA}/mcp"}
 )

@@ -1,4 +1,4 @@
-"""Calls over REST: make one, read on in a long answer, see what was called."""
+"""Calls of tools over REST: make one, read on in a long result, list."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal

@@ -235,8 +235,6 @@ async def answer_as_guest(
     return seat_out(seat)
 
 
-# What happens in a debate as server-sent events: each voice, each round, and how it stands.
-
 _STREAM: Final[dict[str, Any]] = {MEDIA_TYPE: {"schema": {"type": "string"}}}
 
 stream_router = APIRouter(prefix="/debates", tags=["debates"])

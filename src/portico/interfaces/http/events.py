@@ -34,8 +34,6 @@ from portico.kernel.ids import RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
-# A stream of server-sent events on one connection, for as long as both sides want it.
-
 _numbers: Final = itertools.count()
 
 Still = Callable[[Principal, Label], Awaitable[None]]

@@ -12,10 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from portico.interfaces.http.problems import problem_response
 from portico.kernel.errors import Kind, PorticoError
 
-# The outermost wall: only requests that name this server as their host, from its own pages.
-#
-# A browser lets any website send requests to 127.0.0.1, and a name of the attacker's can be made to
-# point there. Both come with a Host or an Origin that is not ours.
+# A browser lets any website send requests to 127.0.0.1, and a name of the attacker's can point
+# there. Both carry a Host or an Origin that is not ours.
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 

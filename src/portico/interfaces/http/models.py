@@ -1,4 +1,4 @@
-"""Models over REST: which there are, what each can do and costs, and whether it really does."""
+"""Models over REST: list, capabilities, prices, test."""
 
 from datetime import datetime, timedelta
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Policy over REST: the rules of a space, and why something would be decided as it would."""
+"""Policy over REST: the rules of a space, and why something is decided so."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal

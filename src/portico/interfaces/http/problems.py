@@ -1,4 +1,4 @@
-"""From a failure to an HTTP answer (RFC 9457). The only place that knows status codes."""
+"""Errors as HTTP responses (RFC 9457); the only place that knows status codes."""
 
 import logging
 import math

@@ -42,8 +42,6 @@ from portico.interfaces.http.shapes import (
 from portico.interfaces.http.use_cases import LettingOut, Talk, Things
 from portico.kernel.json import JsonObject
 
-# Projects over REST: made, looked at, put away, taken along whole.
-
 _NDJSON: Final = "application/x-ndjson"
 _LINES: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {_NDJSON: {"schema": {"type": "string"}}}, "description": "A line each."}

@@ -20,7 +20,7 @@ from portico.interfaces.http.shapes import SECRET_NAME, Body, ServerName
 from portico.interfaces.http.use_cases import Gateway
 from portico.kernel.errors import PorticoError
 
-# Secrets over REST: they go in, and never come out; no receipt keeps what was sent.
+# Secrets go in and never come out; no idempotency record keeps what was sent.
 
 SecretNamePath = Annotated[str, Path(pattern=SECRET_NAME, max_length=64)]
 

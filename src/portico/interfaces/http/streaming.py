@@ -93,8 +93,6 @@ def event_json(happened: Entry | Aside) -> dict[str, Any]:
     }
 
 
-# An answer that lasts: one connection, for as long as both sides want it.
-
 _log: Final = logging.getLogger("portico.http")
 
 

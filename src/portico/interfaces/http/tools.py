@@ -1,4 +1,4 @@
-"""Tools over REST: what there is, what fits a task, and what each of them takes."""
+"""Tools over REST: list, find, show."""
 
 from datetime import timedelta
 from typing import Annotated, Final

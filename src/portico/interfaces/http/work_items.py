@@ -53,8 +53,6 @@ from portico.interfaces.http.shapes import (
 from portico.interfaces.http.use_cases import Things
 from portico.kernel.ids import PrincipalId
 
-# Leases over REST: for a while something is somebody's, and others see whose.
-
 _Resource = Annotated[OneLine, StringConstraints(max_length=MOST_LETTERS)]
 _Seconds = Annotated[int, Field(strict=True, ge=1, le=int(LONGEST.total_seconds()))]
 Token = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]

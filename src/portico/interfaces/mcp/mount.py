@@ -22,8 +22,6 @@ from portico.interfaces.mcp.sessions import RememberedKeys, Sessions
 from portico.interfaces.mcp.stateless_protocol import Modern, Offering, the_rest
 from portico.kernel.errors import Kind, PorticoError
 
-# What outlasts a request: it ends with the face, and what breaks in it breaks alone.
-
 _log: Final = logging.getLogger("portico.mcp")
 
 
@@ -58,8 +56,7 @@ async def _contained(work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 # w
         return None
 
 
-# A stream without an end ends all the same: when its client goes, when the server does, and when
-# its key is no longer good.
+# A stream ends when its client goes, when the server stops, and when its key is no longer valid.
 
 _ASK_AGAIN: Final = 15.0
 """Seconds."""

@@ -69,11 +69,9 @@ def _in_this_way(question: Question, capabilities: Capabilities) -> bool:
             return True
 
 
-# A call under way whose caller may be asked something, and who then comes again to answer.
-#
-# Since 2026-07-28 a server asks nothing by itself: it answers a call with what it wants to know,
-# and the caller calls once more with that. The call at the server behind us knows nothing of this.
-# It stays where it is, and waits; it belongs to this process, and to the key that began it.
+# Since MCP 2026-07-28 a server does not send requests: it answers a call with its question, and the
+# client calls again with the answer. The call to the upstream server waits meanwhile, in this
+# process, and belongs to the key that began it.
 
 Note: TypeAlias = tuple[str, dict[str, Any]]
 """A notification: its method, and what it says."""
@@ -238,8 +236,7 @@ def _nothing() -> None:
     pass
 
 
-# One POST and its answer: a JSON object if it comes soon and alone, else a stream that ends with
-# it.
+# One POST gets a JSON object if the response comes soon and alone, else a stream that ends with it.
 
 _SOON: Final = 15.0
 """Seconds without a word after which a stream is begun, or kept from being taken for dead."""

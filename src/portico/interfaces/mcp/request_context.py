@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     from portico.workflows.programs import StartProgram, WaitForProgram
     from portico.workflows.runs import RunWorkflow, WaitForWorkflow
 
-# What only this face refuses.
-#
-# PorticoError
-# ├── NoSuchDoor       the path leads to no server of ours
-# ├── NoSuchQuestion   nobody waits here for this answer
-# ├── TooManyWaiting   too many calls wait for answers of their callers
-# ├── TooManyListening too many want to hear of changes
-# └── TooManySessions  too many are open, and all of them in use
-
 
 class NoSuchDoor(PorticoError):
     kind = Kind.NOT_FOUND
@@ -134,9 +125,6 @@ def put_knock(scope: Scope, knock: Knock) -> None:
 def knock_of(scope: Scope) -> Knock:
     found: Knock = scope[_KNOCK]
     return found
-
-
-# What the MCP face can call, as the composition root hands it over.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

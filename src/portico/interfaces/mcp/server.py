@@ -154,8 +154,6 @@ class Audience:
         return _Lists(tools, (offers.resources, offers.resource_templates), offers.prompts)
 
 
-# The way back to a caller of the handshake era: a request to it, on the stream of its call.
-
 _LONGEST: Final = 300.0
 """Seconds for a person to answer: meanwhile others may be waiting for the same server."""
 
@@ -225,8 +223,6 @@ def _answer_to(question: Question) -> type[Result]:
 def _reason(error: MCPError | ValidationError) -> str:
     return error.message if isinstance(error, MCPError) else "what it sent is no answer"
 
-
-# The MCP server that both eras meet: each method decodes, calls one use case, and encodes.
 
 _INSTRUCTIONS: Final = (
     "Many tools stand behind this server. Find the right one with search_tools, then call it by"

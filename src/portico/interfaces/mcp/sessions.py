@@ -32,11 +32,8 @@ from portico.interfaces.mcp.request_context import Knock, TooManySessions, knock
 from portico.interfaces.mcp.tool_values import BROKE, error_data
 from portico.kernel.errors import PorticoError
 
-# Sessions of the handshake era (up to 2025-11-25): each belongs to the key that opened it, and none
-# is kept that nobody comes back to.
-#
-# The SDK's own keeper refuses newcomers when it is full. Clients that were killed never say
-# goodbye, so here the one that was left longest makes room.
+# The SDK's session manager refuses newcomers when it is full. Clients that were killed never close
+# their session, so here the one unused longest makes room.
 
 _IDLE: Final = 30 * 60.0
 """Seconds without a request or an open stream."""

@@ -44,10 +44,8 @@ from portico.interfaces.mcp.tools import Calls
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 
-# One request of 2026-07-28, read off the wire: everything about it is in it.
-#
-# Only what is plainly right is read here. Whatever is not, the SDK reads again, and tells what is
-# wrong with it in the protocol's words.
+# Only valid requests are read here. Any other is read again by the SDK, which says what is wrong
+# with it in the protocol's words.
 
 ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
 """What may be answered with a question."""
@@ -197,10 +195,8 @@ def _under_our_name(asked: str, content: JsonValue) -> JsonValue:
     return {**content, "uri": our_uri(whose_uri(asked)[0], uri)}
 
 
-# 2026-07-28: requests that stand alone. What may be answered with a question is answered here,
-# everything else by the SDK.
-#
-# A call passes through here on its shortest way: read once, checked once, and written once.
+# What may need a question is answered here, everything else by the SDK. Calls take the shortest
+# way: read once, checked once, written once.
 
 _log: Final = logging.getLogger("portico.mcp")
 

@@ -14,8 +14,6 @@ from portico.guard.core.errors import ApprovalPending
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 
-# What a model sends to a tool of ours: read leniently, and nothing of it is passed over.
-
 
 class Tool(Protocol):
     @property
@@ -192,8 +190,6 @@ def error_data(error: PorticoError, *, uri: str | None = None, modern: bool) -> 
 def _facts(error: PorticoError) -> dict[str, Any]:
     return {"code": error.code, "kind": error.kind.value, "title": error.title, "fix": error.fix}
 
-
-# What a tool answers: a text for whoever reads, and the same as an object for programs.
 
 Facts: TypeAlias = Mapping[str, Any]
 """As JSON."""

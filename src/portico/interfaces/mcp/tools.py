@@ -53,8 +53,6 @@ from portico.workflows.core.programs import ProgramReport, ProgramStatus, Progra
 from portico.workflows.core.texts import WORKFLOW_META, facts, words
 from portico.workflows.runs import RunWorkflowWish
 
-# What a model sends, read leniently, by the kind that a tool of the door asks for.
-
 
 def see_that_it_takes(tool: str, given: JsonObject, takes: Sequence[str]) -> None:
     """What nobody reads would be lost without a word: whoever says `query` would be told that
@@ -106,9 +104,6 @@ def object_or_none(tool: str, given: JsonObject, field: str) -> JsonObject | Non
         raise BadArguments(tool, [Flaw(field, "must be an object")])
     return value
 
-
-# `run_workflow`, `workflow_status`, `run_program`, `feedback`: many calls in one turn of a model,
-# and what it thinks of those that were suggested.
 
 SUGGESTION_META: Final = "portico/suggestion"
 _LONGEST: Final = 50

@@ -196,9 +196,6 @@ async def _warnings(desk: Desk, agent: Agent) -> Sequence[Flaw]:
     return await desk.house.agents.check_agent.warnings(seat(desk, agent.name), agent.spec)
 
 
-# What somebody does with agents: make, change, copy, take back, remove, try.
-
-
 async def make(request: Request) -> Response:
     desk, form = desk_of(request), await form_of(request)
     draft = draft_of_form(form)

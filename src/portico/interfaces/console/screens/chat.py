@@ -246,13 +246,10 @@ def head_of(desk: Desk, trace: WholeTrace, asks: Mapping[str, Sequence[Ask]]) ->
     )
 
 
-# Say something to an agent: to begin with, while it works, or after it has answered.
-#
-# Each chat is a task of its own for a person who may open tasks. What they have read elsewhere in
-# the console is not held against it: they could open a clean task for it by hand, and whoever
-# pastes what they have read answers for that, and can say how secret it is. What was read in a chat
-# stays with it: a run that continues another begins with what that one has read, and one that is
-# begun in the place of another with what was seen of that.
+# Each chat has a task context of its own for a person who may open some. What they have read
+# elsewhere in the console does not count against it: they could open a clean one by hand, and
+# whoever pastes text answers for it and can label it. What was read in a chat stays with it: a run
+# that continues another begins with what that one has read.
 
 LONGEST: Final = 200_000
 """Letters of one message."""

@@ -444,9 +444,7 @@ def _chat(run: RunTrace) -> Chat:
     )
 
 
-# Where the time of a run went: run, turns and calls as bars under one another.
-#
-# Long times in which nothing was done, such as those of waiting for people, are drawn short.
+# Long idle times, such as waiting for people, are drawn short.
 
 WIDTH: Final = 1000.0
 _GAP: Final = 36.0

@@ -170,8 +170,6 @@ def outcome_in(form: Form) -> OutcomeWish:
 
 action_routes: Final = [Route("/debates/{debate}", act, methods=["POST"])]
 
-# Decide a debate anew by other rules, beside what was decided: nobody is asked.
-
 _ROUNDS: Final = {"1": 1, "2": 2}
 
 

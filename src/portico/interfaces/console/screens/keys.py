@@ -35,8 +35,6 @@ from portico.kernel.json import JsonValue
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
-# Keys as a table: whose they are, what each opens, and until when.
-
 _SOON: Final = timedelta(days=7)
 
 

@@ -31,8 +31,6 @@ from portico.kernel.json import JsonValue
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
 
-# Rules as a table: what each decides, about which tools, for whom, and until when.
-
 _DECISIONS: Final = {
     Ruling.ALLOW: ("allows", "ok"),
     Ruling.ASK: ("asks", "warn"),

@@ -199,9 +199,6 @@ def _short(text: str) -> str:
     return flat if len(flat) <= _WIDE else f"{flat[: _WIDE - 1]}…"
 
 
-# What the list of runs is drawn from: a page of them, and beside it what names and costs take, in a
-# few questions however long the page is.
-
 PLACE: Final = "runs"
 _MOST: Final = 40
 _PEOPLE: Final = 500

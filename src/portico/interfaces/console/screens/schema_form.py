@@ -13,10 +13,8 @@ from portico.gateway.core.untrusted_text import cut
 from portico.interfaces.console.forms import BadForm, Form
 from portico.kernel.json import JsonObject, JsonValue
 
-# A form made from a tool's schema, and arguments made from what was filled in.
-#
-# Scalars, choices and lists of scalars have fields of their own; whatever is deeper is written as
-# JSON. The form only helps: whether arguments fit is for the tool's own schema to say.
+# Scalars, choices and lists of scalars have fields of their own; deeper values are written as JSON.
+# The form only helps: the tool's schema decides whether arguments are valid.
 
 PREFIX: Final = "arg."
 RAW: Final = "raw"

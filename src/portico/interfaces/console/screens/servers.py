@@ -43,10 +43,9 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.kernel.redaction import blacked_out
 
-# What somebody pastes to add servers: an `mcpServers` block, one command, or one address.
-#
-# Values that look like secrets are not taken: what is pasted would be kept as it is. They are given
-# to Portico by name first, and written here as `secret:NAME`.
+# Pasted: an `mcpServers` block, one command, or one address. Values that look like secrets are
+# refused, since pasted text is stored as it is; they are added as secrets first, and written here
+# as `secret:NAME`.
 
 MOST: Final = 50
 """Servers in one paste."""
@@ -220,8 +219,6 @@ def _own_name(fields: JsonObject) -> str:
     words = [str(each) for each in args] if isinstance(args, list | tuple) else []
     return _command_name([str(command), *words])
 
-
-# Add servers by pasting: looked at first, then added; approving them is another act.
 
 _LETTERS: Final = 100_000
 

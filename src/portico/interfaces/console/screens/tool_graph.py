@@ -27,11 +27,9 @@ from portico.learning.core.graph.analysis import Community
 from portico.learning.core.graph.path import Hop, Path
 from portico.learning.graph.look_at_graph import Neighbours, Ways
 
-# Where each tool stands in the picture: communities apart, members around the most central one, and
-# no two of them over one another.
-#
-# Always the same for the same graph, and by its edges alone, not by how sure they are: a picture
-# that moved with every call could not be learnt.
+# Positions: communities apart, members around the most central one, no two on top of each other.
+# The same graph always gives the same picture, by its edges and not by their confidence, so that it
+# can be learnt.
 
 Floats = NDArray[np.float64]
 

@@ -61,8 +61,6 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 
-# Everything that the page of one tool shows, asked for one after the other.
-
 TOOL_WITHIN: Final = timedelta(days=7)
 
 
@@ -231,8 +229,6 @@ detail_routes: Final = [
     Route("/tools/rule", set_rule, methods=["POST"]),
     Route("/tools/{tool:path}", show_tool, methods=["GET"]),
 ]
-
-# Try it: a tool called from its page, through the same door as over REST.
 
 _LETTERS: Final = 200_000
 

@@ -26,8 +26,6 @@ from portico.interfaces.console.page import Desk, desk_of, done, page, part
 from portico.interfaces.http.use_cases import GatewayUseCases
 from portico.kernel.principal import PrincipalKind
 
-# Servers to begin with, for whoever has none: described here, and started only once allowed.
-
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -266,8 +264,6 @@ def _origins(looks: Sequence[ServerLook]) -> Sequence[Origin]:
         for origin, servers in found.items()
     ]
 
-
-# What is left to do before agents can work here, and what a model is spared then.
 
 WINDOW: Final = 200_000
 """Tokens that many models can hold."""

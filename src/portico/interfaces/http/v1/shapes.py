@@ -25,8 +25,7 @@ from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.shapes import Switch, Text
 from portico.kernel.errors import Flaw, Kind, PorticoError
 
-# Under /v1 what is refused is said as OpenAI says it, since the programs that ask there know no
-# other way: our problem, its sentence and its fix in one message.
+# Under /v1 errors have the form of OpenAI's: detail and fix of our problem in one message.
 
 BELOW: Final = "/v1/"
 _PROBLEM: Final = "application/problem+json"

@@ -25,14 +25,6 @@ from portico.kernel.principal import Principal
 if TYPE_CHECKING:
     from portico.interfaces.http.use_cases import BridgeUseCases
 
-# What only this door refuses.
-#
-# PorticoError
-# ├── NoSuchResource   no address of the bridge's
-# ├── NotFollowed      a resource whose changes nobody is told of
-# ├── NoSuchTool       none of the bridge's
-# └── TooLargeToTell   a file that no model would want to read
-
 _FIXES: Final[Mapping[str, str]] = {
     PrincipalNotFound.code: "`conversations` with `conversation` shows who takes part in it, and"
     " `projects` with `project` who is there.",
@@ -88,9 +80,6 @@ class TooLargeToTell(PorticoError):
         )
 
 
-# What the bridge's door over MCP can call, as the composition root hands it over.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeUses:
     authenticate: Callable[[str], Awaitable[Entry]]
@@ -100,10 +89,7 @@ class BridgeUses:
     version: str
 
 
-# What a model is shown of the bridge: sixteen tools, in as few words as will do.
-#
-# All that stands here is paid for by every conversation that has the bridge at hand, whether it is
-# used in it or not; a test holds what it costs.
+# Every conversation that has the bridge at hand pays for this text; a test holds its cost.
 
 INSTRUCTIONS: Final = """\
 People and agents work together here, in projects. Begin with whoami and inbox.
@@ -359,9 +345,6 @@ def shown_to(caller: Principal) -> Sequence[BridgeTool]:
 def schema_of(name: str) -> JsonObject | None:
     tool = BY_NAME.get(name)
     return None if tool is None else tool.input_schema
-
-
-# What a model sends to a tool of the bridge: read leniently, and nothing of it is passed over.
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,6 @@ from portico.interfaces.mcp.tool_values import Facts, lines, quoted
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonValue, canonical
 
-# What a writer is told beside what was written.
-
 RAISED: Final = (
     "Its label was raised: you have read something as secret in this task. Those who are cleared "
     "for less do not see it."

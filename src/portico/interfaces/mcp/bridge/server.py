@@ -74,10 +74,8 @@ from portico.interfaces.mcp.tool_values import Result, refusal
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.principal import Principal
 
-# Who is to hear that something was said: they are told where, and nothing besides.
-#
-# What it was they read by themselves, with their own eyes. Nothing that they may not see wakes
-# them.
+# Subscribers hear where something is new, and nothing else; they read it by themselves. What a
+# subscriber may not see does not wake them.
 
 _MOST: Final = 10_000
 MOST_OF_ONE: Final = 64
@@ -179,8 +177,8 @@ class Following:
                 return True
 
 
-# What sessions of the older era have subscribed to. They are told on a stream that is not always
-# there: what happens meanwhile they are told of when it is.
+# Sessions hear of news on a stream that is not always open: what happens meanwhile is sent when it
+# is.
 
 _PATIENCE: Final = 1.0
 """Seconds to take in a notice."""
@@ -273,8 +271,6 @@ class Subscribed:
         line = self._lines.pop(session)
         await self.following.end([*line.followed.values()])
 
-
-# The MCP server of the bridge, met by both eras: each method decodes, calls, and encodes.
 
 _CACHED: Final[Sequence[CacheableMethod]] = (
     "tools/list",
@@ -401,8 +397,6 @@ def build_bridge_server(methods: BridgeMethods, version: str) -> Server[Any]:
     handle(server, handlers)
     return server
 
-
-# The bridge's own door: `/mcp/bridge`, with the same keys as every other.
 
 BRIDGE: Final = "/mcp/bridge"
 

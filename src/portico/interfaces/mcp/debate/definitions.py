@@ -27,12 +27,6 @@ from portico.kernel.principal import Principal
 if TYPE_CHECKING:
     from portico.interfaces.http.use_cases import DebateUseCases
 
-# What only this door refuses.
-#
-# PorticoError
-# ├── NoSuchDebateTool   none of this door's
-# └── BadDebateInput     what a tool was called with is not what it takes
-
 _FIXES: Final[Mapping[str, str]] = {
     DebateNotFound.code: "`debate_status` without `debate` lists those that you may read.",
     VoiceNotFound.code: "`debate_status` without `debate` says who can be asked.",
@@ -70,9 +64,6 @@ class BadDebateInput(PorticoError):
         self.flaws = tuple(flaws)
 
 
-# What the door of debates over MCP can call, as the composition root hands it over.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebateUses:
     authenticate: Callable[[str], Awaitable[Entry]]
@@ -81,10 +72,7 @@ class DebateUses:
     version: str
 
 
-# What a model is shown of debates: six tools, in as few words as will do.
-#
-# All that stands here is paid for by every conversation that has debates at hand, whether one is
-# held in it or not; a test holds what it costs.
+# Every conversation that has debates at hand pays for this text; a test holds its cost.
 
 INSTRUCTIONS: Final = """\
 Several models, agents and programs answer a question here without seeing each other's answers; \

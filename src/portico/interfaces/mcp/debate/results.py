@@ -176,9 +176,6 @@ def _time(at: datetime) -> str:
     return at.isoformat().replace("+00:00", "Z")
 
 
-# The same as a model reads it: what came of it first, and what others said set in below.
-
-
 def debate_words(debate: Facts) -> str:
     decision = debate.get("decision", {})
     answer = decision.get("synthesis") or decision.get("answer") or ""

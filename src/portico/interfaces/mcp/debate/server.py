@@ -165,8 +165,6 @@ class DebateCalls:
         return Told(text, {"debates": every, "voices": voices, "personas": personas})
 
 
-# The MCP server of debates, met by both eras: each method decodes, calls, and encodes.
-
 _CACHED: Final[Sequence[CacheableMethod]] = ("tools/list", "server/discover")
 _HINTS: Final = {method: CacheHint(ttl_ms=0, scope="private") for method in _CACHED}
 """What one caller is shown is no other's."""
@@ -210,8 +208,6 @@ def build_debate_server(methods: DebateMethods, version: str) -> Server[Any]:
     handle(server, handlers)
     return server
 
-
-# The door of debates: `/mcp/debate`, with the same keys as every other.
 
 DEBATE: Final = "/mcp/debate"
 

@@ -40,7 +40,7 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label, join
 
-# Who will see something before it is said: by name, and never of those who are not to be known.
+# Who would read a message, by name; nobody whom the caller may not know of is named.
 
 _NAMED: Final = 12
 

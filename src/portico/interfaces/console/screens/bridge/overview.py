@@ -342,7 +342,7 @@ _OF_PROJECT: Final = [
     Route("/bridge/{project}/list", show_list, methods=["GET"]),
     Route("/bridge/{project}/export", export, methods=["GET"]),
 ]
-# What has a name of its own comes before what has an id there.
+# Fixed paths come before those with an id in the same place.
 routes: Final = [
     *_FIRST,
     *begin_routes,

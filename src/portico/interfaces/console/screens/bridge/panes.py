@@ -63,9 +63,6 @@ async def company_of(desk: Desk) -> Company | None:
     return found
 
 
-# Where somebody stands before they write: what their task has read there, and between which labels
-# they can choose.
-
 _MOST: Final = 24
 """Labels to choose from; whoever is in more compartments chooses the first of them here."""
 

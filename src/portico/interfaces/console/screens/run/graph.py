@@ -10,10 +10,8 @@ from urllib.parse import urlencode
 from portico.interfaces.console.screens.run.tasks import State, Task
 from portico.interfaces.console.screens.run.timeline import Unit, Units, seconds_words
 
-# A plan as a drawing in layers: what waits for something stands to the right of it.
-#
-# Layers by the longest way, places in between for edges that pass a layer, an order by the mean of
-# the neighbours, and heights by the same (Sugiyama). The same plan gives the same drawing.
+# Layers by the longest path, places in between for edges that pass a layer, order by the mean of
+# the neighbours, heights likewise (Sugiyama). The same plan gives the same drawing.
 
 WIDTH: Final = 168
 HEIGHT: Final = 58

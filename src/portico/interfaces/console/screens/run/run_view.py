@@ -365,8 +365,6 @@ def _at_work(seen: Seen) -> bool:
     return not seen.over and any(task.state is State.RUNNING for task in seen.tasks)
 
 
-# What is known of a run, put together for whoever looks: by the use cases that every face has.
-
 PLACE: Final = "runs"
 """What is read here is not held against what its reader does elsewhere."""
 

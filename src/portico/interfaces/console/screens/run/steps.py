@@ -35,9 +35,6 @@ from portico.workflows.core.plan import (
 )
 from portico.workflows.core.plan_report import owner
 
-# What a step is given, as it is read: JSON in which every value that comes from an earlier step
-# says from where.
-
 _MOST_LINES: Final = 200
 _LONGEST: Final = 600
 """Characters of one text."""

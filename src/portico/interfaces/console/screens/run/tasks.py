@@ -22,8 +22,6 @@ from portico.workflows.core.plan_report import (
 )
 from portico.workflows.core.programs import call_name, turns_in
 
-# What a run does, one thing at a time, whatever kind of run it is: what the page draws.
-
 
 class State(StrEnum):
     """How a task stands; each has a word of its own, so that no colour has to say it alone."""

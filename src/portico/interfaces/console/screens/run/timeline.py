@@ -9,8 +9,7 @@ from typing import Final
 
 from portico.interfaces.console.screens.run.tasks import Sort, Span, State, Task, merged
 
-# What is drawn as one: a task, or many that are alike. A plan of a thousand steps is looked at as a
-# few dozen units, and whoever wants to see inside one opens it.
+# A plan of a thousand steps is drawn as a few dozen units; each can be opened.
 
 MOST: Final = 60
 """Units that are drawn at once."""
@@ -192,10 +191,8 @@ def _united(groups: Sequence[Sequence[Task]]) -> Sequence[Unit]:
     return units
 
 
-# When what was done: bars on one line of time, in which idle time takes little room.
-#
-# Places are shares of the width, so that nothing has to know how wide it is drawn. While a run goes
-# on, its line ends somewhat later than now, and is drawn anew only when that is passed.
+# Positions are shares of the width. While a run goes on, its line ends somewhat later than now, and
+# is redrawn only when that has passed.
 
 _IDLE: Final = 2.0
 """Seconds of doing nothing that are drawn as they are, at least."""
