@@ -455,7 +455,8 @@ console:clearance:nothing-above [issue 12, must show] Whoever is cleared for les
     it on any screen, search, count or stream.
 console:live:reconnects [issue 12, must show] A page whose server was killed says so, comes again,
     and shows the truth.
-console:files:small [issue 12, must show] No template, route or view has more than 300 lines.
+console:files:small [issue 12, must show] No template, script or style sheet has more than 300
+    lines; the budget holds how long a module may be.
 first-hour:connect:own-bytes [issue 13, must show] connect and disconnect change only our own bytes
     of a client's file, of any form.
 first-hour:connect:rewritten [issue 13, must show] Of a file that its client wrote anew in between,

@@ -59,6 +59,8 @@ def test_no_path_to_the_server_is_put_together_elsewhere() -> None:
 
 
 def _asks(function: ast.expr) -> bool:
-    """Also `Following(server, say)(path)`."""
+    """Also `Following(server, say)(path)`; not what looks into a table, `_SHAPES.get(…)`."""
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        return function.attr in ASKING and not function.value.id.isupper()
     named = isinstance(function, ast.Attribute) and function.attr in ASKING
     return named or isinstance(function, ast.Call)
