@@ -32,7 +32,7 @@ test *arguments:
 # kernel and cores: every branch
 coverage *arguments:
     coverage erase
-    coverage run --rcfile=.ci/coverage-cores.toml -m pytest -n 2 --dist loadscope {{ arguments }} tests/kernel tests/guard tests/sandbox tests/engine tests/gateway tests/agents tests/bridge tests/debate
+    coverage run --rcfile=.ci/coverage-cores.toml -m pytest -n 2 --dist loadscope {{ arguments }} tests/kernel tests/guard tests/sandbox tests/engine tests/gateway tests/workflows tests/learning tests/agents tests/bridge tests/debate
     bash .ci/branches
 
 # a part of the nightly run, or all that are due; --list shows them

@@ -18,7 +18,18 @@ from steps import Step, Steps, costs_of_modules, dearest  # beside this file
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = ROOT / ".venv" / "bin"
-CORES = ("kernel", "guard", "sandbox", "engine", "gateway", "workflows", "learning", "agents", "bridge", "debate")
+CORES = (
+    "kernel",
+    "guard",
+    "sandbox",
+    "engine",
+    "gateway",
+    "workflows",
+    "learning",
+    "agents",
+    "bridge",
+    "debate",
+)
 """Folders whose tests cover every branch of the kernel and the cores. They need no database."""
 WHEEL = "installed"
 """The folder of tests that look at the wheel as users install it."""
