@@ -349,50 +349,50 @@ class Steps:
 
 
 @pytest.fixture
-def work_control() -> Steps:
+def stepped_work() -> Steps:
     return Steps()
 
 
 @pytest.fixture
-def room_control(work_control: Steps) -> Room:
-    return Room(work=work_control)
+def steps_room(stepped_work: Steps) -> Room:
+    return Room(work=stepped_work)
 
 
 @every_act
-async def test_stepping_in_takes_the_right_to_do_so(act: Act, room_control: Room) -> None:
-    run = await room_control.start(caller=replace(ANA, clearance=Label.parse("team")))
+async def test_stepping_in_takes_the_right_to_do_so(act: Act, steps_room: Room) -> None:
+    run = await steps_room.start(caller=replace(ANA, clearance=Label.parse("team")))
 
     for who, scope in (
         (replace(ANA, scopes=frozenset({"runs:read"})), "runs:write"),
         (BEN, "runs:control"),
     ):
         with pytest.raises(NotPermitted) as caught:
-            await act(room_control, who, run)
+            await act(steps_room, who, run)
         assert caught.value.scope == scope
     with pytest.raises(RunNotFound):
-        await act(room_control, replace(OLGA, clearance=Label.parse("public")), run)
+        await act(steps_room, replace(OLGA, clearance=Label.parse("public")), run)
 
 
-async def test_an_operator_may_cancel_for_others(room_control: Room) -> None:
-    run, own = await room_control.start(), await room_control.start(caller=VERA)
+async def test_an_operator_may_cancel_for_others(steps_room: Room) -> None:
+    run, own = await steps_room.start(), await steps_room.start(caller=VERA)
 
-    found = await room_control.cancel_run(OLGA, run)
+    found = await steps_room.cancel_run(OLGA, run)
     with pytest.raises(NotPermitted):
-        await room_control.cancel_run(VERA, own)
+        await steps_room.cancel_run(VERA, own)
 
     assert found.status is RunStatus.CANCELLED
-    assert (await room_control.told(run))[-1].facts["by"] == "olga"
+    assert (await steps_room.told(run))[-1].facts["by"] == "olga"
 
 
-async def test_a_cancelled_run_leaves_the_line(work_control: Steps, room_control: Room) -> None:
-    run = await room_control.start()
+async def test_a_cancelled_run_leaves_the_line(stepped_work: Steps, steps_room: Room) -> None:
+    run = await steps_room.start()
 
-    await room_control.cancel_run(ANA, run)
-    async with room_control.working():
+    await steps_room.cancel_run(ANA, run)
+    async with steps_room.working():
         await asyncio.sleep(0.02)
 
-    assert work_control.done == []
-    assert (await room_control.seen(run)).finished_at is not None
+    assert stepped_work.done == []
+    assert (await steps_room.seen(run)).finished_at is not None
 
 
 @pytest.mark.requirement("runs:cancel:at-once")
@@ -422,56 +422,56 @@ async def test_a_run_that_is_being_carried_out_is_stopped_at_once() -> None:
     assert await room.steps(run) == []
 
 
-async def test_what_is_over_is_not_cancelled_nor_told_anything(room_control: Room) -> None:
-    run = await room_control.start()
-    await room_control.leg(run)
+async def test_what_is_over_is_not_cancelled_nor_told_anything(steps_room: Room) -> None:
+    run = await steps_room.start()
+    await steps_room.leg(run)
 
     for act in (ACTS["cancel"], ACTS["signal"]):
         with pytest.raises(RunOver):
-            await act(room_control, ANA, run)
+            await act(steps_room, ANA, run)
 
 
 @pytest.mark.requirement("runs:resume:where-it-was")
 async def test_a_failed_run_goes_on_where_it_was_and_tries_again_what_failed(
-    work_control: Steps,
+    stepped_work: Steps,
 ) -> None:
-    work_control.failing = {"b"}
-    room = Room(work=work_control)
+    stepped_work.failing = {"b"}
+    room = Room(work=stepped_work)
     run = await room.start()
     assert (await room.leg(run)).status is RunStatus.FAILED
 
-    work_control.failing = set()
+    stepped_work.failing = set()
     resumed = await room.resume_run(ANA, run)
     done = await room.leg(run)
 
     assert (resumed.status, resumed.failure, resumed.finished_at) == (RunStatus.QUEUED, None, None)
     assert (done.status, done.leg) == (RunStatus.DONE, 2)
-    assert work_control.done == ["a", "b", "b", "c"]
+    assert stepped_work.done == ["a", "b", "b", "c"]
 
 
 async def test_a_cancelled_run_goes_on_with_the_wait_it_was_in(
-    work_control: Steps, room_control: Room
+    stepped_work: Steps, steps_room: Room
 ) -> None:
-    run = await room_control.start(ask=True)
-    assert (await room_control.leg(run)).status is RunStatus.WAITING
-    await room_control.cancel_run(ANA, run)
+    run = await steps_room.start(ask=True)
+    assert (await steps_room.leg(run)).status is RunStatus.WAITING
+    await steps_room.cancel_run(ANA, run)
 
-    await room_control.resume_run(ANA, run)
-    assert (await room_control.leg(run)).status is RunStatus.WAITING
-    await room_control.signal_run(ANA, run, "go", "yes")
-    done = await room_control.leg(run)
+    await steps_room.resume_run(ANA, run)
+    assert (await steps_room.leg(run)).status is RunStatus.WAITING
+    await steps_room.signal_run(ANA, run, "go", "yes")
+    done = await steps_room.leg(run)
 
     assert done.result == [f"{run}:a", f"{run}:b", "yes", f"{run}:c"]
-    assert work_control.done == ["a", "b", "c"]
+    assert stepped_work.done == ["a", "b", "c"]
 
 
-async def test_only_what_ended_without_being_done_is_taken_up_again(room_control: Room) -> None:
-    queued, done = await room_control.start(), await room_control.start()
-    await room_control.leg(done)
+async def test_only_what_ended_without_being_done_is_taken_up_again(steps_room: Room) -> None:
+    queued, done = await steps_room.start(), await steps_room.start()
+    await steps_room.leg(done)
 
     for run in (queued, done):
         with pytest.raises(RunNotOver):
-            await room_control.resume_run(ANA, run)
+            await steps_room.resume_run(ANA, run)
 
 
 @pytest.mark.requirement("runs:fork:from-a-step")
@@ -493,44 +493,44 @@ async def test_a_fork_has_done_what_came_before_and_does_the_rest_under_its_own_
 
 
 async def test_a_fork_is_whose_who_made_it_is_and_sees_no_more_than_they_do(
-    room_control: Room,
+    steps_room: Room,
 ) -> None:
-    source = await room_control.start(caller=replace(ANA, clearance=Label.parse("restricted")))
-    await room_control.leg(source)
+    source = await steps_room.start(caller=replace(ANA, clearance=Label.parse("restricted")))
+    await steps_room.leg(source)
 
-    fork = (await room_control.fork_run(OLGA, source, step="a")).run
+    fork = (await steps_room.fork_run(OLGA, source, step="a")).run
 
     assert (fork.principal, fork.clearance) == (OLGA.id, OLGA.clearance)
 
 
 async def test_a_fork_is_of_a_step_that_has_ended_and_made_once_under_one_key(
-    room_control: Room,
+    steps_room: Room,
 ) -> None:
-    source = await room_control.start(ask=True)
-    await room_control.leg(source)
+    source = await steps_room.start(ask=True)
+    await steps_room.leg(source)
 
     for name in ("signal:go", "c", ""):
         with pytest.raises(StepNotFound):
-            await room_control.fork_run(ANA, source, step=name)
-    forks = [await room_control.fork_run(ANA, source, step="b", key="k") for _ in range(2)]
+            await steps_room.fork_run(ANA, source, step=name)
+    forks = [await steps_room.fork_run(ANA, source, step="b", key="k") for _ in range(2)]
 
     assert forks[0].run.id == forks[1].run.id
     assert [fork.replayed for fork in forks] == [False, True]
 
 
 @pytest.mark.requirement("runs:signal:first-counts")
-async def test_the_first_answer_to_what_was_asked_counts(room_control: Room) -> None:
-    run = await room_control.start(ask=True)
-    await room_control.leg(run)
+async def test_the_first_answer_to_what_was_asked_counts(steps_room: Room) -> None:
+    run = await steps_room.start(ask=True)
+    await steps_room.leg(run)
 
-    assert (await room_control.signal_run(ANA, run, "other", 1)).status is RunStatus.WAITING
+    assert (await steps_room.signal_run(ANA, run, "other", 1)).status is RunStatus.WAITING
     for no_json in (float("nan"), ["\ud800"]):
         with pytest.raises(NotCanonical):
-            await room_control.signal_run(ANA, run, "go", no_json)
-    woken = await room_control.signal_run(ANA, run, "go", 1)
+            await steps_room.signal_run(ANA, run, "go", no_json)
+    woken = await steps_room.signal_run(ANA, run, "go", 1)
     with pytest.raises(AlreadyAnswered):
-        await room_control.signal_run(OLGA, run, "go", 2)
-    done = await room_control.leg(run)
+        await steps_room.signal_run(OLGA, run, "go", 2)
+    done = await steps_room.leg(run)
 
     assert (woken.status, woken.waits_for) == (RunStatus.QUEUED, ())
     assert done.result == [f"{run}:a", f"{run}:b", 1, f"{run}:c"]

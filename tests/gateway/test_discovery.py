@@ -344,14 +344,14 @@ async def let_in(room: Room) -> None:
 
 
 @pytest.fixture
-def room_keep_builtin() -> Room:
+def builtin_room() -> Room:
     return Room()
 
 
 async def test_it_is_there_as_soon_as_somebody_looks_and_waits_for_approval(
-    room_keep_builtin: Room,
+    builtin_room: Room,
 ) -> None:
-    servers = ServersWithBuiltin(room_keep_builtin.servers, keeping(room_keep_builtin))
+    servers = ServersWithBuiltin(builtin_room.servers, keeping(builtin_room))
 
     [server] = await servers.all(ROOT)
 
@@ -361,10 +361,10 @@ async def test_it_is_there_as_soon_as_somebody_looks_and_waits_for_approval(
     assert await servers.get(ROOT, BUILTIN) == server
 
 
-async def test_whoever_listens_is_told_once(room_keep_builtin: Room) -> None:
-    keep = keeping(room_keep_builtin)
+async def test_whoever_listens_is_told_once(builtin_room: Room) -> None:
+    keep = keeping(builtin_room)
 
-    with room_keep_builtin.bus.listen(ROOT.space, CATALOGUE) as wakeups:
+    with builtin_room.bus.listen(ROOT.space, CATALOGUE) as wakeups:
         assert isinstance(wakeups, InlineWakeups)
         await keep(ROOT.space)
         assert wakeups.rung
@@ -373,15 +373,15 @@ async def test_whoever_listens_is_told_once(room_keep_builtin: Room) -> None:
         assert not wakeups.rung
 
 
-async def test_each_way_to_the_servers_finds_it(room_keep_builtin: Room) -> None:
-    async with ServersWithBuiltin(room_keep_builtin.servers, keeping(room_keep_builtin)).changing(
+async def test_each_way_to_the_servers_finds_it(builtin_room: Room) -> None:
+    async with ServersWithBuiltin(builtin_room.servers, keeping(builtin_room)).changing(
         ROOT, BUILTIN
     ) as found:
         assert found.launch == LAUNCH
 
     other = Room()
     servers = ServersWithBuiltin(other.servers, keeping(other))
-    mine = await room_keep_builtin.added("mine")
+    mine = await builtin_room.added("mine")
     await servers.add(ROOT, mine)
     await servers.put(ROOT, replace(mine, enabled=False))
     assert [each.name for each in await servers.all(ROOT)] == [BUILTIN, "mine"]
@@ -391,66 +391,66 @@ async def test_each_way_to_the_servers_finds_it(room_keep_builtin: Room) -> None
     assert [each.name for each in await servers.all(ROOT)] == [BUILTIN]
 
 
-async def test_two_processes_add_it_once(room_keep_builtin: Room) -> None:
-    await asyncio.gather(*(keeping(room_keep_builtin)(ROOT.space) for _ in range(3)))
+async def test_two_processes_add_it_once(builtin_room: Room) -> None:
+    await asyncio.gather(*(keeping(builtin_room)(ROOT.space) for _ in range(3)))
 
-    assert (await ours(room_keep_builtin)).name == BUILTIN
-
-
-async def test_a_server_that_had_its_name_before_keeps_it(room_keep_builtin: Room) -> None:
-    theirs = replace(await room_keep_builtin.added("mine"), name=BUILTIN)
-    await room_keep_builtin.servers.remove(ROOT, theirs.id)
-    await room_keep_builtin.servers.add(ROOT, theirs)
-
-    await keeping(room_keep_builtin)(ROOT.space)
-
-    assert (await ours(room_keep_builtin)).name == "builtin-2"
-    assert (await room_keep_builtin.servers.get(ROOT, BUILTIN)).launch == Stdio("serve")
+    assert (await ours(builtin_room)).name == BUILTIN
 
 
-async def test_nobody_can_take_its_name_or_its_launch_or_remove_it(room_keep_builtin: Room) -> None:
+async def test_a_server_that_had_its_name_before_keeps_it(builtin_room: Room) -> None:
+    theirs = replace(await builtin_room.added("mine"), name=BUILTIN)
+    await builtin_room.servers.remove(ROOT, theirs.id)
+    await builtin_room.servers.add(ROOT, theirs)
+
+    await keeping(builtin_room)(ROOT.space)
+
+    assert (await ours(builtin_room)).name == "builtin-2"
+    assert (await builtin_room.servers.get(ROOT, BUILTIN)).launch == Stdio("serve")
+
+
+async def test_nobody_can_take_its_name_or_its_launch_or_remove_it(builtin_room: Room) -> None:
     for name in (BUILTIN, "bui1tin"):
         with pytest.raises(ServerExists):
-            await room_keep_builtin.add_server(ROOT, ServerWish(name=name, launch=Stdio("a")))
+            await builtin_room.add_server(ROOT, ServerWish(name=name, launch=Stdio("a")))
     with pytest.raises(BadLaunch):
-        await room_keep_builtin.add_server(ROOT, ServerWish(name="mine", launch=LAUNCH))
-    await keeping(room_keep_builtin)(ROOT.space)
+        await builtin_room.add_server(ROOT, ServerWish(name="mine", launch=LAUNCH))
+    await keeping(builtin_room)(ROOT.space)
     with pytest.raises(ServerBuiltIn) as told:
-        await room_keep_builtin.remove_server(ROOT, BUILTIN)
+        await builtin_room.remove_server(ROOT, BUILTIN)
 
     assert told.value.fix == "Switch it off: portico servers disable builtin"
-    assert (await ours(room_keep_builtin)).name == BUILTIN
+    assert (await ours(builtin_room)).name == BUILTIN
 
 
-async def test_no_file_that_goes_away_takes_it_along(room_keep_builtin: Room) -> None:
-    await keeping(room_keep_builtin)(ROOT.space)
+async def test_no_file_that_goes_away_takes_it_along(builtin_room: Room) -> None:
+    await keeping(builtin_room)(ROOT.space)
     sources = ScriptedSources()
     follow = FollowSources(
         sources=sources,
-        servers=room_keep_builtin.servers,
-        reconcile=room_keep_builtin.reconcile,
-        index=room_keep_builtin.index_server,
+        servers=builtin_room.servers,
+        reconcile=builtin_room.reconcile,
+        index=builtin_room.index_server,
     )
 
-    await follow._as_they_say(room_keep_builtin.house)  # one round of it, without waiting
+    await follow._as_they_say(builtin_room.house)  # one round of it, without waiting
 
-    assert (await ours(room_keep_builtin)).gone_at is None
+    assert (await ours(builtin_room)).gone_at is None
 
 
-async def test_another_version_waits_to_be_approved_anew(room_keep_builtin: Room) -> None:
-    room_keep_builtin.upstreams.offers[BUILTIN] = seen(READ)
-    await keeping(room_keep_builtin)(ROOT.space)
-    await let_in(room_keep_builtin)
-    assert (await ours(room_keep_builtin)).approved
+async def test_another_version_waits_to_be_approved_anew(builtin_room: Room) -> None:
+    builtin_room.upstreams.offers[BUILTIN] = seen(READ)
+    await keeping(builtin_room)(ROOT.space)
+    await let_in(builtin_room)
+    assert (await ours(builtin_room)).approved
 
-    await keeping(room_keep_builtin)(ROOT.space)
-    assert (await ours(room_keep_builtin)).approved
-    await keeping(room_keep_builtin, replace(LAUNCH, version="2"))(ROOT.space)
+    await keeping(builtin_room)(ROOT.space)
+    assert (await ours(builtin_room)).approved
+    await keeping(builtin_room, replace(LAUNCH, version="2"))(ROOT.space)
 
-    server = await ours(room_keep_builtin)
+    server = await ours(builtin_room)
     assert not server.may_start
     assert server.launch == Inside(BUILTIN, "2")
-    [review] = await room_keep_builtin.review(ROOT, BUILTIN)
+    [review] = await builtin_room.review(ROOT, BUILTIN)
     assert [(each.before, each.after) for each in review.launch_changes] == [('"1"', '"2"')]
 
 
@@ -474,18 +474,18 @@ class Asked:
             self.times.release()
 
 
-async def test_what_it_offers_is_asked_anew_when_portico_starts(room_keep_builtin: Room) -> None:
-    room_keep_builtin.upstreams.offers[BUILTIN] = seen(READ, WRITE)
-    await keeping(room_keep_builtin)(ROOT.space)
-    await let_in(room_keep_builtin)
+async def test_what_it_offers_is_asked_anew_when_portico_starts(builtin_room: Room) -> None:
+    builtin_room.upstreams.offers[BUILTIN] = seen(READ, WRITE)
+    await keeping(builtin_room)(ROOT.space)
+    await let_in(builtin_room)
 
-    room_keep_builtin.upstreams.offers[BUILTIN] = seen(READ)
-    keep, asked = keeping(room_keep_builtin), Asked(room_keep_builtin.index_server)
+    builtin_room.upstreams.offers[BUILTIN] = seen(READ)
+    keep, asked = keeping(builtin_room), Asked(builtin_room.index_server)
     await keep(ROOT.space)
     async with asking(keep, asked):
         await asked.times.acquire()
 
-    assert (await room_keep_builtin.tool("builtin.write_file")).gone
+    assert (await builtin_room.tool("builtin.write_file")).gone
 
 
 async def test_before_it_is_approved_it_is_asked_nothing() -> None:
@@ -504,13 +504,13 @@ async def test_before_it_is_approved_it_is_asked_nothing() -> None:
 
 
 async def test_what_cannot_be_asked_is_told_and_stops_nothing(
-    room_keep_builtin: Room, caplog: pytest.LogCaptureFixture
+    builtin_room: Room, caplog: pytest.LogCaptureFixture
 ) -> None:
-    room_keep_builtin.upstreams.dead.add(BUILTIN)
-    keep, asked = keeping(room_keep_builtin), Asked(room_keep_builtin.index_server)
+    builtin_room.upstreams.dead.add(BUILTIN)
+    keep, asked = keeping(builtin_room), Asked(builtin_room.index_server)
     await keep(ROOT.space)
-    server = await ours(room_keep_builtin)
-    await room_keep_builtin.approve_launch(ROOT, server.name, server.launch_pin)
+    server = await ours(builtin_room)
+    await builtin_room.approve_launch(ROOT, server.name, server.launch_pin)
 
     with caplog.at_level(logging.WARNING, "portico.gateway"):
         async with asking(keep, asked):

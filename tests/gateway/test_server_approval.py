@@ -38,8 +38,8 @@ from portico.testing.gateway import MemoryServers, a_server, a_tool, seen
 from portico.testing.guard import MemoryAudit, a_space
 from portico.testing.memory_store import MemoryWorld
 from tests.gateway.open_room import ANA, DELETE, SECRETARY, VIEWER, WEATHER, OpenRoom
-from tests.gateway.open_room import READ as OPEN_ROOM_READ
-from tests.gateway.open_room import WRITE as OPEN_ROOM_WRITE
+from tests.gateway.open_room import READ as READ_TOOL
+from tests.gateway.open_room import WRITE as WRITE_TOOL
 from tests.gateway.server_room import MEMBER, READ, ROOT, WIPE, WRITE, Room, raw
 
 
@@ -63,41 +63,41 @@ async def effects(room: Room) -> dict[str, tuple[Standing, Effect]]:
 
 
 @pytest.fixture
-def room_approve() -> Room:
+def launch_room() -> Room:
     return Room()
 
 
-async def test_whoever_approves_a_launch_has_signed_it(room_approve: Room) -> None:
-    server = await room_approve.added()
+async def test_whoever_approves_a_launch_has_signed_it(launch_room: Room) -> None:
+    server = await launch_room.added()
 
-    approved = await room_approve.approve_launch(ROOT, "files", server.launch_pin)
+    approved = await launch_room.approve_launch(ROOT, "files", server.launch_pin)
 
-    assert approved == await room_approve.servers.get(ROOT, "files")
+    assert approved == await launch_room.servers.get(ROOT, "files")
     assert approved.may_start
     assert not approved.approved
     assert approved.approved_by == "root"
     assert approved.approved_at is not None
 
 
-async def test_a_launch_that_moved_is_not_approved(room_approve: Room) -> None:
-    server = await room_approve.added()
-    await room_approve.servers.put(ROOT, replace(server, launch=Stdio("other"), launch_pin="other"))
+async def test_a_launch_that_moved_is_not_approved(launch_room: Room) -> None:
+    server = await launch_room.added()
+    await launch_room.servers.put(ROOT, replace(server, launch=Stdio("other"), launch_pin="other"))
 
     with pytest.raises(PinMoved):
-        await room_approve.approve_launch(ROOT, "files", server.launch_pin)
+        await launch_room.approve_launch(ROOT, "files", server.launch_pin)
 
-    assert not (await room_approve.servers.get(ROOT, "files")).may_start
+    assert not (await launch_room.servers.get(ROOT, "files")).may_start
 
 
 async def test_a_review_shows_the_command_and_what_each_tool_would_be_allowed(
-    room_approve: Room,
+    launch_room: Room,
 ) -> None:
     launch = Stdio("npx", (Plain("-y"), Plain("my files")), {"NODE_OPTIONS": FromFile("/a", "/b")})
-    await room_approve.startable(launch=launch)
-    room_approve.upstreams.offers["files"] = seen(READ, WRITE, WIPE, instructions="Read first.")
-    await room_approve.indexed()
+    await launch_room.startable(launch=launch)
+    launch_room.upstreams.offers["files"] = seen(READ, WRITE, WIPE, instructions="Read first.")
+    await launch_room.indexed()
 
-    [review] = await room_approve.review(ROOT, "files")
+    [review] = await launch_room.review(ROOT, "files")
 
     assert review.command == "NODE_OPTIONS=${file:/a#/b} npx -y 'my files'"
     assert review.loaders == ("NODE_OPTIONS",)
@@ -154,15 +154,15 @@ async def test_our_own_list_proposes_for_packages_it_knows() -> None:
     assert await effects(room) == {"wipe": (Standing.LIVE, Effect.PURE)}
 
 
-async def test_what_a_server_elsewhere_does_is_done_outside(room_approve: Room) -> None:
+async def test_what_a_server_elsewhere_does_is_done_outside(launch_room: Room) -> None:
     launch = Http("https://a.example/mcp")
-    await room_approve.startable(launch=launch)
-    room_approve.upstreams.offers["files"] = seen(
+    await launch_room.startable(launch=launch)
+    launch_room.upstreams.offers["files"] = seen(
         raw("read_file", "Reads.", annotations={"openWorldHint": False})
     )
-    await room_approve.accepted()
+    await launch_room.accepted()
 
-    assert await effects(room_approve) == {"read_file": (Standing.LIVE, Effect.EXTERNAL_READ)}
+    assert await effects(launch_room) == {"read_file": (Standing.LIVE, Effect.EXTERNAL_READ)}
 
 
 LIVE, UNKNOWN = Standing.LIVE, Effect.UNKNOWN
@@ -276,12 +276,12 @@ async def test_what_moved_while_somebody_looked_is_not_let_in(moved: Seen) -> No
 
 
 async def test_of_a_server_that_was_never_asked_there_is_nothing_to_let_in(
-    room_approve: Room,
+    launch_room: Room,
 ) -> None:
-    await room_approve.startable()
+    await launch_room.startable()
 
     with pytest.raises(PinMoved):
-        await room_approve.accept_tools(ROOT, "files", await looked_at(room_approve), Proposed.ALL)
+        await launch_room.accept_tools(ROOT, "files", await looked_at(launch_room), Proposed.ALL)
 
 
 async def test_what_cannot_be_used_is_not_let_in_and_the_rest_is() -> None:
@@ -318,13 +318,13 @@ async def test_what_is_gone_is_forgotten_when_the_rest_is_accepted_as_a_whole() 
     assert set(await effects(room)) == {"read_file"}
 
 
-async def test_words_and_offers_are_accepted_with_the_tools(room_approve: Room) -> None:
-    await room_approve.startable()
-    room_approve.upstreams.offers["files"] = seen(
+async def test_words_and_offers_are_accepted_with_the_tools(launch_room: Room) -> None:
+    await launch_room.startable()
+    launch_room.upstreams.offers["files"] = seen(
         READ, instructions="Read first.", prompts=[{"name": "p"}]
     )
 
-    server = await room_approve.accepted()
+    server = await launch_room.accepted()
 
     assert server.said == "Read first."
     assert server.accepted_offers == server.offers
@@ -401,7 +401,7 @@ async def test_whoever_may_not_start_servers_examines_none() -> None:
         await examining(Room()).ailing(MEMBER)
 
 
-async def effects_set_effects(room: OpenRoom) -> dict[str, Effect]:
+async def shown_effects(room: OpenRoom) -> dict[str, Effect]:
     shelf = await room.gateway.catalogues.current(ANA)
     return {str(ref): tool.effect for ref, tool in shelf.tools.items()}
 
@@ -415,14 +415,14 @@ async def test_a_pattern_says_it_of_every_live_tool_that_it_names(room: OpenRoom
         "files.delete",
         "sky.forecast",
     }
-    assert set((await effects_set_effects(room)).values()) == {Effect.EXTERNAL_WRITE}
+    assert set((await shown_effects(room)).values()) == {Effect.EXTERNAL_WRITE}
 
 
 async def test_it_is_said_of_the_definition_and_of_no_other(room: OpenRoom) -> None:
     await room.use.set_effects(ANA, "files.read", Effect.PURE)
-    room.replace(replace(a_tool("files.read", "Reads, and more."), accepted_pin=OPEN_ROOM_READ.pin))
+    room.replace(replace(a_tool("files.read", "Reads, and more."), accepted_pin=READ_TOOL.pin))
 
-    assert (await effects_set_effects(room)).keys() == {"sky.forecast"}
+    assert (await shown_effects(room)).keys() == {"sky.forecast"}
     with pytest.raises(ToolQuarantined):
         await room.use.set_effects(ANA, "files.read", Effect.PURE)
 
@@ -444,7 +444,7 @@ async def test_what_is_not_live_is_decided_where_it_is_approved(
     room: OpenRoom, pattern: str, error: type[Exception]
 ) -> None:
     gone = replace(a_tool("files.gone", effect=Effect.PURE), gone=True)
-    room.replace(OPEN_ROOM_READ, OPEN_ROOM_WRITE, DELETE, gone)
+    room.replace(READ_TOOL, WRITE_TOOL, DELETE, gone)
 
     with pytest.raises(error):
         await room.use.set_effects(ANA, pattern, Effect.PURE)
@@ -452,7 +452,7 @@ async def test_what_is_not_live_is_decided_where_it_is_approved(
 
 async def test_a_refused_tool_has_no_effect(room: OpenRoom) -> None:
     room.replace(
-        OPEN_ROOM_READ, replace(a_tool("files.odd", effect=Effect.PURE), refused="hides letters")
+        READ_TOOL, replace(a_tool("files.odd", effect=Effect.PURE), refused="hides letters")
     )
 
     with pytest.raises(ToolRefused, match="hides letters"):

@@ -290,11 +290,11 @@ async def test_it_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None
         await room.reconcile(room.house, FILE, [a_wish("files")])
 
 
-FOLLOW_SOURCES_FILE, FOLLOW_SOURCES_OTHER = "/home/ana/.cursor/mcp.json", "/home/ana/portico.toml"
+FOLLOWED_FILE, OTHER_FOLLOWED_FILE = "/home/ana/.cursor/mcp.json", "/home/ana/portico.toml"
 
 
 def a_file(
-    *names: str, origin: str = FOLLOW_SOURCES_FILE, problems: tuple[Problem, ...] = ()
+    *names: str, origin: str = FOLLOWED_FILE, problems: tuple[Problem, ...] = ()
 ) -> Described:
     wishes = [
         Wish(name=name, called=name, launch=Stdio(f"serve-{name}"), where=f"/{name}")
@@ -305,7 +305,7 @@ def a_file(
 
 async def approved(room: Room, file: Described, *names: str) -> None:
     """A file has described them, and somebody lets these start."""
-    await room.reconcile(room.house, FOLLOW_SOURCES_FILE, file.wishes)
+    await room.reconcile(room.house, FOLLOWED_FILE, file.wishes)
     for name in names:
         server = await room.servers.get(ROOT, name)
         await room.approve_launch(ROOT, name, server.launch_pin)
@@ -336,18 +336,18 @@ async def until(true: Callable[[dict[str, Server]], object], room: Room) -> dict
 
 @pytest.mark.requirement("gateway:import:live")
 async def test_what_the_files_say_is_so_when_it_starts_and_when_they_change() -> None:
-    room, sources = Room(), ScriptedSources(a_file("a"), a_file("b", origin=FOLLOW_SOURCES_OTHER))
+    room, sources = Room(), ScriptedSources(a_file("a"), a_file("b", origin=OTHER_FOLLOWED_FILE))
 
     async with following(room, sources):
         await until(lambda servers: set(servers) == {"a", "b"}, room)
-        sources.say(a_file("a", "c"), a_file(origin=FOLLOW_SOURCES_OTHER))
+        sources.say(a_file("a", "c"), a_file(origin=OTHER_FOLLOWED_FILE))
         servers = await until(lambda servers: "c" in servers and servers["b"].gone_at, room)
 
     assert not any(server.may_start for server in servers.values())
 
 
 async def test_a_file_that_is_not_named_any_more_takes_its_servers_along() -> None:
-    room, sources = Room(), ScriptedSources(a_file("a"), a_file("b", origin=FOLLOW_SOURCES_OTHER))
+    room, sources = Room(), ScriptedSources(a_file("a"), a_file("b", origin=OTHER_FOLLOWED_FILE))
     await room.added("mine")
 
     async with following(room, sources):
@@ -367,13 +367,13 @@ async def test_a_file_that_cannot_be_read_changes_nothing(caplog: pytest.LogCapt
     async with following(room, sources):
         await until(lambda servers: "a" in servers, room)
         with caplog.at_level(logging.WARNING, "portico.gateway"):
-            sources.say(broken, a_file("b", origin=FOLLOW_SOURCES_OTHER))
+            sources.say(broken, a_file("b", origin=OTHER_FOLLOWED_FILE))
             servers = await until(lambda servers: "b" in servers, room)
-            sources.say(broken, a_file("b", "c", origin=FOLLOW_SOURCES_OTHER))
+            sources.say(broken, a_file("b", "c", origin=OTHER_FOLLOWED_FILE))
             await until(lambda servers: "c" in servers, room)
 
     assert servers["a"].gone_at is None
-    assert caplog.messages == [f"{FOLLOW_SOURCES_FILE}:3: the file: is not valid JSON"]
+    assert caplog.messages == [f"{FOLLOWED_FILE}:3: the file: is not valid JSON"]
 
 
 async def test_a_server_that_is_left_out_is_told_and_a_note_is_not(
@@ -389,7 +389,7 @@ async def test_a_server_that_is_left_out_is_told_and_a_note_is_not(
         async with following(room, ScriptedSources(a_file("a", problems=problems))):
             await until(lambda servers: "a" in servers, room)
 
-    assert caplog.messages == [f"{FOLLOW_SOURCES_FILE}: b: its args are not a list"]
+    assert caplog.messages == [f"{FOLLOWED_FILE}: b: its args are not a list"]
 
 
 async def test_what_may_start_and_was_not_asked_is_asked(caplog: pytest.LogCaptureFixture) -> None:
@@ -434,12 +434,12 @@ async def test_a_server_that_hangs_does_not_keep_the_others_waiting() -> None:
 
 async def test_a_file_that_says_the_same_of_servers_as_before_is_not_gone_through_again() -> None:
     room = Room()
-    sources = ScriptedSources(a_file("a"), a_file("b", origin=FOLLOW_SOURCES_OTHER))
+    sources = ScriptedSources(a_file("a"), a_file("b", origin=OTHER_FOLLOWED_FILE))
 
     async with following(room, sources):
         await until(lambda servers: set(servers) == {"a", "b"}, room)
         await room.servers.remove(ROOT, (await room.servers.get(ROOT, "a")).id)
-        sources.say(a_file("a"), a_file("b", "c", origin=FOLLOW_SOURCES_OTHER))
+        sources.say(a_file("a"), a_file("b", "c", origin=OTHER_FOLLOWED_FILE))
         servers = await until(lambda servers: "c" in servers, room)
 
     assert set(servers) == {"b", "c"}
@@ -471,14 +471,14 @@ async def test_while_there_is_no_store_it_is_tried_again(caplog: pytest.LogCaptu
 
 # The story of taking over servers that somebody has elsewhere.
 
-IMPORT_FILE = "/home/ana/.cursor/mcp.json"
+IMPORTED_FILE = "/home/ana/.cursor/mcp.json"
 
 
-def a_file_import(*wishes: Wish, origin: str = IMPORT_FILE) -> Described:
+def an_import_file(*wishes: Wish, origin: str = IMPORTED_FILE) -> Described:
     return Described(origin=origin, client="Cursor", wishes=wishes)
 
 
-def a_wish_import(name: str, command: str = "serve", *, enabled: bool = True) -> Wish:
+def an_import_wish(name: str, command: str = "serve", *, enabled: bool = True) -> Wish:
     return Wish(
         name=name, called=name, launch=Stdio(command), where=f"/mcpServers/{name}", enabled=enabled
     )
@@ -505,18 +505,18 @@ def of(told: Sequence[Progress], kind: type[Progress]) -> Sequence[Progress]:
 
 
 @pytest.fixture
-def room_import() -> Room:
+def import_room() -> Room:
     return Room()
 
 
 @pytest.mark.requirement("gateway:import:shown-and-approved")
 async def test_what_was_chosen_is_approved_started_and_asked_and_nothing_else(
-    room_import: Room,
+    import_room: Room,
 ) -> None:
-    room_import.upstreams.offers = {"a": seen(READ, WRITE, WIPE), "b": seen(READ)}
+    import_room.upstreams.offers = {"a": seen(READ, WRITE, WIPE), "b": seen(READ)}
 
     told = await imported(
-        room_import, a_file_import(a_wish_import("a", "x"), a_wish_import("b", "y")), ["a"]
+        import_room, an_import_file(an_import_wish("a", "x"), an_import_wish("b", "y")), ["a"]
     )
 
     assert told[0] == Starting("a")
@@ -524,32 +524,34 @@ async def test_what_was_chosen_is_approved_started_and_asked_and_nothing_else(
     assert isinstance(listed, Listed)
     assert (listed.tools, listed.reads, listed.writes, listed.others) == (3, 1, 1, 1)
     assert listed.tokens > 0
-    assert room_import.upstreams.looked_at == ["a"]
-    assert room_import.upstreams.stopped == ["a"]
-    assert [each.name for each in await room_import.servers.all(ROOT) if each.may_start] == ["a"]
-    assert (await room_import.servers.get(ROOT, "a")).approved_by == "root"
+    assert import_room.upstreams.looked_at == ["a"]
+    assert import_room.upstreams.stopped == ["a"]
+    assert [each.name for each in await import_room.servers.all(ROOT) if each.may_start] == ["a"]
+    assert (await import_room.servers.get(ROOT, "a")).approved_by == "root"
 
 
-async def test_several_are_started_at_once_and_each_is_told_twice(room_import: Room) -> None:
+async def test_several_are_started_at_once_and_each_is_told_twice(import_room: Room) -> None:
     names = [f"s{number}" for number in range(6)]
-    room_import.upstreams.offers = {name: seen(READ) for name in names}
+    import_room.upstreams.offers = {name: seen(READ) for name in names}
 
     told = await imported(
-        room_import, a_file_import(*(a_wish_import(name, name) for name in names)), names
+        import_room, an_import_file(*(an_import_wish(name, name) for name in names)), names
     )
 
     assert told[:4] == [Starting(name) for name in names[:4]]
     assert sorted(each.server for each in told) == sorted(names * 2)
 
 
-async def test_a_server_that_does_not_start_is_told_with_what_helps(room_import: Room) -> None:
-    room_import.upstreams.offers = {"b": seen(READ)}
-    room_import.upstreams.last_words = {
+async def test_a_server_that_does_not_start_is_told_with_what_helps(import_room: Room) -> None:
+    import_room.upstreams.offers = {"b": seen(READ)}
+    import_room.upstreams.last_words = {
         "a": ["ModuleNotFoundError: No module named 'mcp.server.fastmcp'"]
     }
 
     told = await imported(
-        room_import, a_file_import(a_wish_import("a", "uvx"), a_wish_import("b", "y")), ["a", "b"]
+        import_room,
+        an_import_file(an_import_wish("a", "uvx"), an_import_wish("b", "y")),
+        ["a", "b"],
     )
 
     [failed] = of(told, NotListed)
@@ -560,18 +562,18 @@ async def test_a_server_that_does_not_start_is_told_with_what_helps(room_import:
     assert len(of(told, Listed)) == 1
 
 
-async def test_what_is_switched_off_in_its_file_is_not_started(room_import: Room) -> None:
-    told = await imported(room_import, a_file_import(a_wish_import("a", enabled=False)), ["a"])
+async def test_what_is_switched_off_in_its_file_is_not_started(import_room: Room) -> None:
+    told = await imported(import_room, an_import_file(an_import_wish("a", enabled=False)), ["a"])
 
     assert told == []
-    assert await room_import.servers.all(ROOT) == []
+    assert await import_room.servers.all(ROOT) == []
 
 
-async def test_what_an_operator_has_switched_off_stays_off(room_import: Room) -> None:
-    await room_import.reconcile(room_import.house, IMPORT_FILE, [a_wish_import("a")])
-    await room_import.switch_server(ROOT, "a", enabled=False)
+async def test_what_an_operator_has_switched_off_stays_off(import_room: Room) -> None:
+    await import_room.reconcile(import_room.house, IMPORTED_FILE, [an_import_wish("a")])
+    await import_room.switch_server(ROOT, "a", enabled=False)
 
-    assert await imported(room_import, a_file_import(a_wish_import("a")), ["a"]) == []
+    assert await imported(import_room, an_import_file(an_import_wish("a")), ["a"]) == []
 
 
 class ChangedMeanwhile(MemoryServers):
@@ -587,66 +589,66 @@ class ChangedMeanwhile(MemoryServers):
 
 
 @pytest.mark.requirement("gateway:import:shown-and-approved")
-async def test_only_the_command_that_was_shown_is_approved(room_import: Room) -> None:
-    room_import.approve_launch = replace(
-        room_import.approve_launch, servers=ChangedMeanwhile(room_import)
+async def test_only_the_command_that_was_shown_is_approved(import_room: Room) -> None:
+    import_room.approve_launch = replace(
+        import_room.approve_launch, servers=ChangedMeanwhile(import_room)
     )
 
-    told = await imported(room_import, a_file_import(a_wish_import("a")), ["a"])
+    told = await imported(import_room, an_import_file(an_import_wish("a")), ["a"])
 
     assert [type(each) for each in told] == [NotListed]
-    assert not (await room_import.servers.get(ROOT, "a")).may_start
-    assert room_import.upstreams.looked == []
+    assert not (await import_room.servers.get(ROOT, "a")).may_start
+    assert import_room.upstreams.looked == []
 
 
 @pytest.mark.parametrize("caller", [MEMBER, VIEWER])
-async def test_only_an_operator_imports(room_import: Room, caller: Principal) -> None:
+async def test_only_an_operator_imports(import_room: Room, caller: Principal) -> None:
     with pytest.raises(NotPermitted):
-        async for _ in importing(room_import)(caller, [a_file_import(a_wish_import("a"))], set()):
+        async for _ in importing(import_room)(caller, [an_import_file(an_import_wish("a"))], set()):
             pass
 
 
 async def listed_of(room: Room) -> Listed:
     room.upstreams.offers = {"a": seen(READ, WRITE, WIPE)}
-    [listed] = of(await imported(room, a_file_import(a_wish_import("a")), ["a"]), Listed)
+    [listed] = of(await imported(room, an_import_file(an_import_wish("a")), ["a"]), Listed)
     assert isinstance(listed, Listed)
     return listed
 
 
 @pytest.mark.requirement("gateway:import:yes-accepts-reads")
-async def test_of_what_is_accepted_unasked_only_reads_are_known(room_import: Room) -> None:
-    listed = await listed_of(room_import)
+async def test_of_what_is_accepted_unasked_only_reads_are_known(import_room: Room) -> None:
+    listed = await listed_of(import_room)
 
-    moved = await AcceptListed(accept=room_import.accept_tools)(ROOT, [listed], Proposed.READS)
+    moved = await AcceptListed(accept=import_room.accept_tools)(ROOT, [listed], Proposed.READS)
 
     assert moved == []
-    look = await room_import.show_server(ROOT, "a")
+    look = await import_room.show_server(ROOT, "a")
     assert look.tools == {Standing.LIVE: 3}
-    assert (await room_import.tool("a.read_file")).effect.reads_only
-    assert (await room_import.tool("a.write_file")).effect is Effect.UNKNOWN
+    assert (await import_room.tool("a.read_file")).effect.reads_only
+    assert (await import_room.tool("a.write_file")).effect is Effect.UNKNOWN
 
 
-async def test_what_has_changed_since_it_was_listed_waits(room_import: Room) -> None:
-    listed = await listed_of(room_import)
-    room_import.upstreams.offers = {"a": seen(READ)}
-    await room_import.indexed("a")
+async def test_what_has_changed_since_it_was_listed_waits(import_room: Room) -> None:
+    listed = await listed_of(import_room)
+    import_room.upstreams.offers = {"a": seen(READ)}
+    await import_room.indexed("a")
 
-    [moved] = await AcceptListed(accept=room_import.accept_tools)(ROOT, [listed], Proposed.ALL)
+    [moved] = await AcceptListed(accept=import_room.accept_tools)(ROOT, [listed], Proposed.ALL)
 
     assert moved.server == "a"
-    assert not (await room_import.servers.get(ROOT, "a")).approved
+    assert not (await import_room.servers.get(ROOT, "a")).approved
 
 
-async def test_the_context_is_weighed_before_and_after(room_import: Room) -> None:
+async def test_the_context_is_weighed_before_and_after(import_room: Room) -> None:
     weigh = WeighContext(
-        servers=room_import.servers, tools=room_import.tools, tokenizer=room_import.tokenizer
+        servers=import_room.servers, tools=import_room.tools, tokenizer=import_room.tokenizer
     )
     empty = await weigh(ROOT)
-    listed = await listed_of(room_import)
-    await room_import.added("other")
+    listed = await listed_of(import_room)
+    await import_room.added("other")
 
     waiting = await weigh(ROOT)
-    await AcceptListed(accept=room_import.accept_tools)(ROOT, [listed], Proposed.ALL)
+    await AcceptListed(accept=import_room.accept_tools)(ROOT, [listed], Proposed.ALL)
     weight = await weigh(ROOT)
 
     assert (empty.servers, empty.tools, empty.before, empty.tokenizer) == (0, 0, 0, "letters")
