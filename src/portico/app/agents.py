@@ -209,7 +209,7 @@ class OpenedAgents:
     """What faces are given, by the names that they know it by."""
     kinds: Sequence[Kind]
     models: LateModels
-    doors: "AgentsAgentDoors"
+    doors: "OpenedAgentDependencies"
     runs: AgentRunUseCases
     ground: Ground
     outside: Outside
@@ -233,7 +233,7 @@ class OpenedAgents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentsAgentDoors:
+class OpenedAgentDependencies:
     """What is put together once, and used in several places."""
 
     ground: Ground
@@ -480,13 +480,13 @@ def _keep_server(outside: Outside) -> KeepBuiltin:
     )
 
 
-def agent_doors(ground: Ground, outside: Outside, opened: Opened) -> AgentsAgentDoors:
+def agent_doors(ground: Ground, outside: Outside, opened: Opened) -> OpenedAgentDependencies:
     transactions, clock, entropy = outside.transactions, outside.clock, outside.entropy
     plans = opened.gateway.programs.workflows
     log = PostgresEventLog(transactions, outside.bus, clock, entropy)
     seal = AesSivSeal.from_pepper(ground.pepper())
     tails = Tails(log=log, bus=outside.bus, seal=seal, wording=JsonLines())
-    return AgentsAgentDoors(
+    return OpenedAgentDependencies(
         ground=ground,
         outside=outside,
         gateway=opened,
