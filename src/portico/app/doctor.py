@@ -306,7 +306,7 @@ class CheckServers:
         if not found:
             detail = f"{len(servers)} let in, none was found not to start"
             return [Finding(check="servers", state=State.GOOD, detail=detail)]
-        return [_told_server(each, mend=mend) for each in found]
+        return [_server_told(each, mend=mend) for each in found]
 
     async def _examined(self, *, mend: bool) -> Sequence[Examined]:
         async with self.importing.opened() as room:
@@ -366,7 +366,7 @@ def _by_node(server: Server) -> bool:
     return isinstance(launch, Stdio) and launch.command.rpartition("/")[2] in _BY_NODE
 
 
-def _told_server(each: Examined, *, mend: bool) -> Finding:
+def _server_told(each: Examined, *, mend: bool) -> Finding:
     if each.reason is not None:
         detail = f"{each.server} does not start: {each.reason}"
         return Finding(check="servers", state=State.BROKEN, detail=detail, fix=each.fix)

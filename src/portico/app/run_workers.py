@@ -82,7 +82,7 @@ def _unforeseen(error: Exception) -> bool:
 
 # Carrying out runs in a server: begun once it answers, since DBOS takes longest to load.
 
-_log_carry_out: Final = logging.getLogger("portico.engine")
+_runs_log: Final = logging.getLogger("portico.engine")
 _FORGETTING: Final = timedelta(hours=1)
 
 
@@ -96,14 +96,14 @@ async def carry_out_runs(ground: Ground, outside: Outside, kinds: Kinds, line: L
     try:
         await _carry_out(ground, outside, kinds, line)
     except Exception:  # noqa: BLE001 # people still want to see what there is
-        _log_carry_out.exception("no runs are carried out here any more: restart the server")
+        _runs_log.exception("no runs are carried out here any more: restart the server")
 
 
 async def _carry_out(ground: Ground, outside: Outside, kinds: Kinds, line: LateLine) -> None:
     """Without the engine's address runs are taken in, for others to carry out."""
     engine = ground.store.addresses.engine
     if engine is None:
-        _log_carry_out.warning("no runs are carried out here: database.engine_dsn is not set")
+        _runs_log.warning("no runs are carried out here: database.engine_dsn is not set")
         return
     await asyncio.to_thread(importlib.import_module, "portico.app.engine_room")
     from portico.adapters.dbos.line import DbosLine

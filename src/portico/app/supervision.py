@@ -161,7 +161,7 @@ class GroundKeeping:
             *python,
             "portico",
             "--json",
-            *_config_keeping(self.ground),
+            *_kept_config(self.ground),
             "serve",
             "--started-by=up",
             *_flags(self.ground),
@@ -290,7 +290,7 @@ def _flags(ground: Ground) -> list[str]:
     return [f"--{name}={value}" for name, value in named.items() if value is not None]
 
 
-def _config_keeping(ground: Ground) -> list[str]:
+def _kept_config(ground: Ground) -> list[str]:
     """The file that was named to us is named to the server too; the environment it inherits."""
     return [] if ground.config is None else [f"--config={ground.config.absolute()}"]
 
@@ -333,7 +333,7 @@ def _object(value: object) -> JsonObject:
 _PATIENCE: Final = 300.0
 """Seconds: a database that was cut off may have much to bring in order."""
 _ENDING: Final = Patience().to_end
-_SERVING_MEANWHILE_LAST: Final = 12
+_MEANWHILE_LAST: Final = 12
 """Lines that are told of one that did not start."""
 
 
@@ -432,7 +432,7 @@ def _wait_for(
 
 def _told(said: BinaryIO) -> Sequence[str]:
     said.seek(0)
-    return said.read().decode(errors="replace").strip().splitlines()[-_SERVING_MEANWHILE_LAST:]
+    return said.read().decode(errors="replace").strip().splitlines()[-_MEANWHILE_LAST:]
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

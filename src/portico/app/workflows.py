@@ -60,7 +60,7 @@ from portico.workflows.programs import (
     TakeBack,
     WaitForProgram,
 )
-from portico.workflows.programs import Turns as ProgramsTurns
+from portico.workflows.programs import Turns as ProgramTurns
 from portico.workflows.run_context import ActFor, MemoryOutputs, SealedOutputs, Turns
 from portico.workflows.run_queries import ListWorkflows, ShowWorkflow
 from portico.workflows.runs import RunWorkflow, StartSaved, StartWorkflow, WaitForWorkflow
@@ -326,7 +326,7 @@ class ProgramDoors:
             act_for=self.workflows.act_for(side),
             look_ahead=LookAhead(catalogues=self.catalogues),
             step_call=step_call,
-            turns=ProgramsTurns(
+            turns=ProgramTurns(
                 open_interpreter=self.open_interpreter,
                 clock=self.workflows.clock,
                 limits=self.limits,

@@ -467,9 +467,7 @@ class MemoryTraceReports:
     ) -> Sequence[RunTrace]:
         rows = self._world.agent_runs.items()
         seen = [
-            run
-            for (space, _), run in rows
-            if space == caller.space and _sees_trace_reports(caller, run)
+            run for (space, _), run in rows if space == caller.space and _sees_report(caller, run)
         ]
         return [
             run for run in seen if of in (None, run.started_by) and self._takes(caller, which, run)
@@ -508,7 +506,7 @@ class MemoryTraceReports:
         return [
             turn
             for place, turn in rows
-            if place[:2] == (caller.space, run) and _sees_trace_reports(caller, turn)
+            if place[:2] == (caller.space, run) and _sees_report(caller, turn)
         ]
 
     def _uses(self, caller: Principal, run: RunId) -> Sequence[ToolUse]:
@@ -516,7 +514,7 @@ class MemoryTraceReports:
         return [
             use
             for place, use in rows
-            if place[:2] == (caller.space, run) and _sees_trace_reports(caller, use)
+            if place[:2] == (caller.space, run) and _sees_report(caller, use)
         ]
 
 
@@ -528,7 +526,7 @@ def _all_in(wanted: Sequence[str], words: Sequence[str]) -> bool:
     return all(any(word.startswith(each) for word in words) for each in wanted)
 
 
-def _sees_trace_reports(caller: Principal, row: RunTrace | TurnTrace | ToolUse) -> bool:
+def _sees_report(caller: Principal, row: RunTrace | TurnTrace | ToolUse) -> bool:
     label: Label = row.label
     return may_read(caller.clearance, label)
 

@@ -19,7 +19,7 @@ from portico.guard.core.oauth_logins import (
     LoginClient,
     LoginPlace,
 )
-from portico.guard.core.oauth_logins import Tokens as OauthLoginsTokens
+from portico.guard.core.oauth_logins import Tokens as LoginTokens
 from portico.guard.core.principals import Identity
 from portico.guard.core.secrets import KeptSecret
 from portico.guard.core.tokens import Issuer, ShownToken
@@ -258,15 +258,15 @@ class MemoryLogins:
     def __init__(self, world: MemoryWorld) -> None:
         self._world = world
 
-    async def get(self, place: LoginPlace) -> OauthLoginsTokens | None:
+    async def get(self, place: LoginPlace) -> LoginTokens | None:
         return self._world.logins.get(_row(place))
 
     @asynccontextmanager
-    async def holding(self, place: LoginPlace) -> AsyncIterator[OauthLoginsTokens | None]:
+    async def holding(self, place: LoginPlace) -> AsyncIterator[LoginTokens | None]:
         async with self._world.turns["login", *_row(place)]:
             yield await self.get(place)
 
-    async def put(self, place: LoginPlace, tokens: OauthLoginsTokens) -> None:
+    async def put(self, place: LoginPlace, tokens: LoginTokens) -> None:
         _known_place(self._world, place)
         self._world.logins[_row(place)] = tokens
 
@@ -303,8 +303,8 @@ class ScriptedSignIn:
     renews: bool = True
     given: list[str] = field(default_factory=list)
     exchanged: list[tuple[Attempt, str]] = field(default_factory=list)
-    refreshed: list[OauthLoginsTokens] = field(default_factory=list)
-    revoked: list[OauthLoginsTokens] = field(default_factory=list)
+    refreshed: list[LoginTokens] = field(default_factory=list)
+    revoked: list[LoginTokens] = field(default_factory=list)
     registered: list[str] = field(default_factory=list)
 
     async def find(self, url: str, challenge: Challenge, issuer: str | None) -> Found | None:
@@ -320,20 +320,18 @@ class ScriptedSignIn:
         name = f"client-{len(self.registered)}"
         return LoginClient(url="", issuer=server.issuer, client_id=name, method="none")
 
-    async def exchange(self, attempt: Attempt, code: str, now: datetime) -> OauthLoginsTokens:
+    async def exchange(self, attempt: Attempt, code: str, now: datetime) -> LoginTokens:
         self.exchanged.append((attempt, code))
-        return self._made(
-            OauthLoginsTokens(access="", url=attempt.place.url, known=attempt.known), now
-        )
+        return self._made(LoginTokens(access="", url=attempt.place.url, known=attempt.known), now)
 
-    async def refresh(self, tokens: OauthLoginsTokens, now: datetime) -> OauthLoginsTokens:
+    async def refresh(self, tokens: LoginTokens, now: datetime) -> LoginTokens:
         self.refreshed.append(tokens)
         return self._made(tokens, now)
 
-    async def revoke(self, tokens: OauthLoginsTokens) -> None:
+    async def revoke(self, tokens: LoginTokens) -> None:
         self.revoked.append(tokens)
 
-    def _made(self, tokens: OauthLoginsTokens, now: datetime) -> OauthLoginsTokens:
+    def _made(self, tokens: LoginTokens, now: datetime) -> LoginTokens:
         if self.refuses is not None:
             raise GrantRefused(self.server.issuer, self.refuses)
         self.given.append(f"access-{len(self.given) + 1}")

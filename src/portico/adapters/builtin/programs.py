@@ -189,7 +189,7 @@ class Shell:
                 await _limits(workspace, seconds),
                 given=tool.text(arguments, "input").encode(errors="replace"),
             )
-        return _answer_shell(outcome, seconds)
+        return _shell_answer(outcome, seconds)
 
 
 def _order(command: str, workspace: Workspace) -> Order:
@@ -216,7 +216,7 @@ async def _limits(workspace: Workspace, seconds: float) -> Limits:
     )
 
 
-def _answer_shell(outcome: Outcome, seconds: float) -> Answer:
+def _shell_answer(outcome: Outcome, seconds: float) -> Answer:
     facts: JsonObject = {
         "exit_code": outcome.code,
         "stdout": outcome.output.decode(errors="replace"),

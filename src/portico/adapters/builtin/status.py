@@ -331,19 +331,19 @@ class ModelsInfo(AboutTheHouse[Models]):
             model for model in await self.door(errand.asker) if wanted in str(model.ref).lower()
         ]
         shown, more = found[:limit], len(found) > limit
-        lines = [_line_models_info(model) for model in shown] or ["There is no such model here."]
+        lines = [_model_line(model) for model in shown] or ["There is no such model here."]
         if more:
             lines.append(f"[there are more than {limit}]")
-        return told("\n".join(lines), {"models": [*map(_facts_models_info, shown)], "more": more})
+        return told("\n".join(lines), {"models": [*map(_model_facts, shown)], "more": more})
 
 
-def _line_models_info(model: ModelInfo) -> str:
+def _model_line(model: ModelInfo) -> str:
     window = "?" if model.window is None else f"{model.window:,}"
     where = "local" if model.local else "remote"
     return f"{model.ref}  {window} tokens, tools {model.tools}, {where}"
 
 
-def _facts_models_info(model: ModelInfo) -> JsonObject:
+def _model_facts(model: ModelInfo) -> JsonObject:
     price = model.price
     return {
         "model": str(model.ref),
@@ -504,7 +504,7 @@ class WorkflowState(AboutTheHouse[OwnRuns]):
             limit = given.number(arguments, "limit", _WORKFLOW_STATE_USUAL)
             runs = [*await self.door.latest(errand.asker, limit=limit)]
         words = "\n".join(_lines(run) for run in runs) or "You have started no run yet."
-        return told(words, {"runs": [*map(_facts_workflow_state, runs)]})
+        return told(words, {"runs": [*map(_workflow_facts, runs)]})
 
 
 def _lines(run: OwnRun) -> str:
@@ -519,7 +519,7 @@ def _step_line(step: OwnStep) -> str:
     return f"{step.name}{tool}  {step.state}{seconds}{waits}"
 
 
-def _facts_workflow_state(run: OwnRun) -> JsonObject:
+def _workflow_facts(run: OwnRun) -> JsonObject:
     return {
         "run": str(run.id),
         "kind": run.kind,

@@ -620,10 +620,10 @@ class DebateMaterial:
         inside = await self.projects.get(caller, project)
         found = [await self.memory.get(caller, inside.id, key) for key in dict.fromkeys(keys)]
         label = join([inside.label, *(each.label for each in found)])
-        return "\n\n".join(map(_told_material, found)), label, any(each.untrusted for each in found)
+        return "\n\n".join(map(_material_text, found)), label, any(each.untrusted for each in found)
 
 
-def _told_material(remembered: Remembered) -> str:
+def _material_text(remembered: Remembered) -> str:
     value = remembered.value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     return f"## {remembered.key}\n\n{text}"

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from portico.adapters.postgres.debate.mapping import talk_topic as talk_topic_of_mapping
+from portico.adapters.postgres.debate.mapping import talk_topic as debate_talk_topic
 from portico.adapters.postgres.mapping import storable
 from portico.agents.core.events import (
     TYPES,
@@ -23,9 +23,9 @@ from portico.debate.core.debates import DebateId
 from portico.debate.core.errors import DebateNotFound
 from portico.debate.core.events import DebateEnded, VoiceSpoke
 from portico.debate.core.events import Happening as EventsHappening
-from portico.debate.core.events import Told as EventsTold
-from portico.debate.core.events import happening_json as happening_json_of_events
-from portico.debate.core.events import happening_of as happening_of_of_events
+from portico.debate.core.events import Told as DebateTold
+from portico.debate.core.events import happening_json as debate_event_json
+from portico.debate.core.events import happening_of as debate_event_of
 from portico.debate.ports import Blackboard
 from portico.engine.core.errors import RunNotFound, StoreUnavailable, TopicNotFound
 from portico.engine.core.event_log import Aside, Entry, NewEntry
@@ -373,29 +373,29 @@ class DebateTalk:
         self, caller: Principal, debate: DebateId, *happenings: EventsHappening, label: Label
     ) -> None:
         """The first that is told opens its topic, under the label that the debate has then."""
-        entries = [_entry_debate(debate, happening, label) for happening in happenings]
+        entries = [_debate_entry(debate, happening, label) for happening in happenings]
         await self.log.append(caller, entries)
 
     def speak(
         self, caller: Principal, debate: DebateId, piece: VoiceSpoke, *, label: Label
     ) -> None:
-        type_, facts = happening_json_of_events(piece)
+        type_, facts = debate_event_json(piece)
         aside = Aside(
-            topic=talk_topic_of_mapping(debate),
+            topic=debate_talk_topic(debate),
             type=type_,
             at=self.clock.now(),
             by=caller.id,
             label=label,
-            facts=_writable_debate(facts),
+            facts=_debate_writable(facts),
         )
         self.tails.say(caller.space, aside)
 
     async def follow(
         self, caller: Principal, debate: DebateId, *, after: str | None
-    ) -> AsyncGenerator[EventsTold, None]:
+    ) -> AsyncGenerator[DebateTold, None]:
         """What was told last before whoever follows was gone is where they left off: a piece that
         was only spoken has the cursor of what was told before it."""
-        topic, cursor = talk_topic_of_mapping(debate), after or ""
+        topic, cursor = debate_talk_topic(debate), after or ""
         positions = {topic: 0}
         if after:
             positions = Cursors.of(self.seal, caller.space, [topic]).positions(after)
@@ -403,7 +403,7 @@ class DebateTalk:
             async with self.tails.follow(caller, positions) as subscription:
                 while not subscription.broken:
                     heard = await _heard(subscription)
-                    for told in _read_debate(heard, cursor):
+                    for told in _debate_read(heard, cursor):
                         cursor = told.cursor
                         yield told
                         if isinstance(told.happening, DebateEnded):
@@ -422,7 +422,7 @@ class DebateTalk:
             return True
 
 
-def _read_debate(heard: bytes, cursor: str) -> Iterator[EventsTold]:
+def _debate_read(heard: bytes, cursor: str) -> Iterator[DebateTold]:
     """After what was told last, at `cursor`: what is only spoken does not move it."""
     marked = None
     for line in heard.splitlines():
@@ -430,38 +430,38 @@ def _read_debate(heard: bytes, cursor: str) -> Iterator[EventsTold]:
             marked = line.removeprefix(_MARK).decode()
             continue
         type_, facts, kept, label = json.loads(line)
-        happening = happening_of_of_events(type_, facts)
+        happening = debate_event_of(type_, facts)
         if kept and marked is not None:
             cursor = marked
         if happening is not None:
-            yield EventsTold(cursor, happening, Label.parse(label))
+            yield DebateTold(cursor, happening, Label.parse(label))
         marked = None
 
 
-def _entry_debate(debate: DebateId, happening: EventsHappening, label: Label) -> NewEntry:
-    type_, facts = happening_json_of_events(happening)
+def _debate_entry(debate: DebateId, happening: EventsHappening, label: Label) -> NewEntry:
+    type_, facts = debate_event_json(happening)
     return NewEntry(
-        topic=talk_topic_of_mapping(debate),
+        topic=debate_talk_topic(debate),
         type=type_,
-        facts=_writable_debate(facts),
+        facts=_debate_writable(facts),
         topic_label=label,
         label=label,
     )
 
 
-def _writable_debate(facts: JsonObject) -> JsonObject:
+def _debate_writable(facts: JsonObject) -> JsonObject:
     """What voices say may hold what no database does; each letter stays one letter."""
-    return {storable(name): _value_debate(value) for name, value in facts.items()}
+    return {storable(name): _debate_value(value) for name, value in facts.items()}
 
 
-def _value_debate(value: JsonValue) -> JsonValue:
+def _debate_value(value: JsonValue) -> JsonValue:
     match value:
         case str():
             return storable(value)
         case Mapping():
-            return _writable_debate(value)
+            return _debate_writable(value)
         case list() | tuple():
-            return [_value_debate(each) for each in value]
+            return [_debate_value(each) for each in value]
         case _:
             return value
 

@@ -36,7 +36,7 @@ from portico.kernel.label import Label, Level, may_read
 from portico.kernel.principal import Principal
 from portico.workflows.core.plan_report import WorkflowReport
 from portico.workflows.core.saved import Admission
-from portico.workflows.core.texts import as_answer as as_answer_of_texts
+from portico.workflows.core.texts import as_answer as workflow_answer
 from portico.workflows.runs import SavedWish
 from portico.workflows.saved import IDENTITY
 
@@ -335,7 +335,7 @@ class WorkflowTools(NothingBeside):
             report = await running.wait(caller, started.run.id, patience=patience, line=line)
         finally:
             self._calls[place] -= 1
-        return as_answer_of_texts(report)
+        return workflow_answer(report)
 
     async def stop(self, space: SpaceId, server: str) -> None:
         """There is nothing of it that runs here: runs are the engine's."""

@@ -22,7 +22,7 @@ from portico.adapters.postgres.transaction import EnginePool
 from portico.adapters.telemetry.metrics import lease_lost, took_over
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.runs import Leg, Place, Turn
-from portico.engine.core.runs import Queue as RunsQueue
+from portico.engine.core.runs import Queue as RunQueueName
 from portico.engine.ports import Line
 
 # Beginning one leg at once: out of the line, as DBOS's own threads do when their time to look
@@ -100,7 +100,7 @@ class DbosWorker:
         executor: str,
         run_leg: Callable[[Leg], Awaitable[None]],
         *,
-        queues: Sequence[RunsQueue],
+        queues: Sequence[RunQueueName],
         pool_size: int,
         beside: int = 0,
     ) -> None:

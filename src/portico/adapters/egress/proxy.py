@@ -329,29 +329,29 @@ class Egress:
             async with asyncio.timeout(self._terms.head):
                 request = await talk.heard()
         except h11.RemoteProtocolError as error:
-            await _answer_proxy(talk, error.error_status_hint, str(error))
+            await _proxy_answer(talk, error.error_status_hint, str(error))
             return
         if not isinstance(request, h11.Request):  # it left without a word
             return
         if not self._is_known(request):
-            await _answer_proxy(
+            await _proxy_answer(
                 talk, 407, "Say who you are, with the user and token of your proxy."
             )
             return
         try:
             await self._led(talk, request, _place(request))
         except BadPlace as error:
-            await _answer_proxy(talk, 400, f"{error} {error.fix}")
+            await _proxy_answer(talk, 400, f"{error} {error.fix}")
 
     async def _led(self, talk: Talk, request: h11.Request, place: Place) -> None:
         try:
             far = await self._dialled(place)
         except AddressRefused as error:
             self._note(place, error)
-            await _answer_proxy(talk, 403, f"{error}{_way_to_let_it(place, error)}")
+            await _proxy_answer(talk, 403, f"{error}{_way_to_let_it(place, error)}")
         except OSError as error:
             reason = error.strerror or str(error) or "no answer in time"
-            await _answer_proxy(talk, 502, f"{place} cannot be reached: {reason}.")
+            await _proxy_answer(talk, 502, f"{place} cannot be reached: {reason}.")
         else:
             await self._handed_over(talk, request, place, far)
 
@@ -360,7 +360,7 @@ class Egress:
             if request.method != b"CONNECT":
                 await forward(talk, request, place, far, idle=self._terms.idle)
             elif not isinstance(await talk.heard(), h11.EndOfMessage):
-                await _answer_proxy(talk, 400, "A CONNECT has no body.")
+                await _proxy_answer(talk, 400, "A CONNECT has no body.")
             else:
                 await talk.say(h11.Response(status_code=200, headers=[], reason=b"Connected"))
                 early, _ = talk.state.trailing_data
@@ -413,7 +413,7 @@ def _place(request: h11.Request) -> Place:
     return Place.parse(text if _WITH_PORT.search(text) else text + usual)
 
 
-async def _answer_proxy(talk: Talk, status: int, said: str) -> None:
+async def _proxy_answer(talk: Talk, status: int, said: str) -> None:
     """In the body, and in the line of the status: most programs show that alone."""
     line = " ".join(said.split())[:300].encode("ascii", "replace")
     headers = [("Content-Type", "text/plain"), ("Connection", "close")]

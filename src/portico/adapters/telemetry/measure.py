@@ -35,7 +35,7 @@ class Measure:
         )
         metrics.set_meter_provider(self.provider)
         instruments.show_zeros()
-        ahead_meter.show_zeros_ahead_meter()
+        ahead_meter.show_prefetch_zeros()
         instruments.watch_process()
 
     async def text(self) -> str:

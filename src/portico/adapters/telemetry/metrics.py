@@ -186,28 +186,28 @@ def watch_process() -> None:
 
 # Calls made ahead, counted for `/metrics`: sums of this process, by words of the code alone.
 
-_meter_ahead_meter: Final = get_meter("portico")
+_prefetch_meter: Final = get_meter("portico")
 
-_called: Final = _meter_ahead_meter.create_counter(
+_called: Final = _prefetch_meter.create_counter(
     "portico_ahead_calls", description="Calls of callers that calls ahead are measured against."
 )
-_predicted: Final = _meter_ahead_meter.create_counter(
+_predicted: Final = _prefetch_meter.create_counter(
     "portico_ahead_predicted",
     description="Next calls that were foretold, by whether they are made.",
 )
-_tried: Final = _meter_ahead_meter.create_counter(
+_tried: Final = _prefetch_meter.create_counter(
     "portico_ahead_tried", description="Calls that were made before they were asked for."
 )
-_served: Final = _meter_ahead_meter.create_counter(
+_served: Final = _prefetch_meter.create_counter(
     "portico_ahead_served", description="Calls that were answered with what was there already."
 )
-_saved: Final = _meter_ahead_meter.create_counter(
+_saved: Final = _prefetch_meter.create_counter(
     "portico_ahead_saved_seconds", unit="s", description="What callers did not have to wait."
 )
-_wasted: Final = _meter_ahead_meter.create_counter(
+_wasted: Final = _prefetch_meter.create_counter(
     "portico_ahead_wasted", description="Calls made ahead and not served, by why."
 )
-_refused: Final = _meter_ahead_meter.create_counter(
+_refused: Final = _prefetch_meter.create_counter(
     "portico_ahead_refused", description="Foretold calls that were not made, by what forbade it."
 )
 
@@ -235,7 +235,7 @@ class MeteredAhead:
         _refused.add(1, {"gate": gate})
 
 
-def show_zeros_ahead_meter() -> None:
+def show_prefetch_zeros() -> None:
     """What has not happened yet is 0, not missing."""
     for counter in (_called, _tried, _served, _saved):
         counter.add(0)
@@ -251,12 +251,12 @@ def watch_lane(under_way: Callable[[], int], waiting: Callable[[], int]) -> None
     def seen(count: Callable[[], int]) -> Callable[[CallbackOptions], Iterable[Observation]]:
         return lambda _options: [Observation(count())]
 
-    _meter_ahead_meter.create_observable_gauge(
+    _prefetch_meter.create_observable_gauge(
         "portico_ahead_under_way",
         [seen(under_way)],
         description="Calls ahead that are under way.",
     )
-    _meter_ahead_meter.create_observable_gauge(
+    _prefetch_meter.create_observable_gauge(
         "portico_ahead_waiting",
         [seen(waiting)],
         description="Results of calls ahead that wait to be asked for.",

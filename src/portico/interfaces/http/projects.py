@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.responses import Response, StreamingResponse
 
 from portico.bridge.core.attachments import LARGEST, Attachment, Digest
-from portico.bridge.core.attachments import MOST_LETTERS as ATTACHMENTS_MOST_LETTERS
+from portico.bridge.core.attachments import MOST_LETTERS as MAX_ATTACHMENT_LETTERS
 from portico.bridge.core.memory import MOST_LETTERS, Remembered, ToRemember
 from portico.bridge.core.projects import ProjectId
 from portico.interfaces.http.authentication import Caller
@@ -324,7 +324,7 @@ async def attach(  # noqa: PLR0913 # what is said of it beside its content
     project: ProjectIdPath,
     *,
     name: Annotated[
-        Annotated[OneLine, StringConstraints(max_length=ATTACHMENTS_MOST_LETTERS)], Query()
+        Annotated[OneLine, StringConstraints(max_length=MAX_ATTACHMENT_LETTERS)], Query()
     ],
     label: Annotated[LabelText | None, Query()] = None,
     content_type: Annotated[str, Header(include_in_schema=False)] = _BYTES,

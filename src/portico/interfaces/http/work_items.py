@@ -27,7 +27,7 @@ from portico.bridge.core.work_items import (
     WorkId,
     WorkState,
 )
-from portico.bridge.core.work_items import MOST_LETTERS as WORK_ITEMS_MOST_LETTERS
+from portico.bridge.core.work_items import MOST_LETTERS as MAX_WORK_ITEM_LETTERS
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.bridge_shapes import upto_of
 from portico.interfaces.http.idempotency import Asked
@@ -197,7 +197,7 @@ def _waiting_out(waiting: Waiting) -> WaitingOut:
     )
 
 
-_Long = Annotated[Text, Field(max_length=WORK_ITEMS_MOST_LETTERS)]
+_Long = Annotated[Text, Field(max_length=MAX_WORK_ITEM_LETTERS)]
 
 
 class WorkIn(Body, title="WorkIn"):

@@ -156,28 +156,26 @@ def _columns(caller: Principal, project: Project) -> dict[str, object]:
 CONVERSATION_SEEN: Final[LiteralString] = """c.space_id = %(space)s AND c.level <= %(level)s
        AND c.compartments <@ %(compartments)s::text[]
        AND (NOT c.closed OR %(everyone)s OR portico.bridge_takes_part(c.conversation_id))"""
-_BRIDGE_CONVERSATIONS_COLUMNS: Final[
-    LiteralString
-] = """c.conversation_id, c.project_id, c.title, c.level,
+_CONVERSATION_COLUMNS: Final[LiteralString] = """c.conversation_id, c.project_id, c.title, c.level,
            c.compartments, c.closed, c.made_by, c.made_at, c.archived_at"""
-_BRIDGE_CONVERSATIONS_ADD: Final[LiteralString] = f"""
+_CONVERSATION_ADD: Final[LiteralString] = f"""
     SELECT portico.bridge_open(%(conversation)s, %(project)s, %(title)s, %(its_level)s::smallint,
                %(its_compartments)s::text[], %(closed)s, %(made_at)s, {CLEAR}) AS outcome
 """
-_BRIDGE_CONVERSATIONS_GET: Final[LiteralString] = f"""
-    SELECT {_BRIDGE_CONVERSATIONS_COLUMNS}, a.active_at FROM portico.conversation c
+_CONVERSATION_GET: Final[LiteralString] = f"""
+    SELECT {_CONVERSATION_COLUMNS}, a.active_at FROM portico.conversation c
       JOIN portico.bridge_active(NULL, ARRAY[%(conversation)s::uuid], {WALL}) a
            USING (conversation_id)
      WHERE {CONVERSATION_SEEN} AND c.conversation_id = %(conversation)s
 """
-_BRIDGE_CONVERSATIONS_PUT: Final[LiteralString] = f"""
+_CONVERSATION_PUT: Final[LiteralString] = f"""
     UPDATE portico.conversation c SET title = %(title)s, archived_at = %(archived_at)s
      WHERE {CONVERSATION_SEEN} AND c.conversation_id = %(conversation)s
     RETURNING c.conversation_id
 """
-_BRIDGE_CONVERSATIONS_PAGE: Final[LiteralString] = f"""
+_CONVERSATION_PAGE: Final[LiteralString] = f"""
     WITH listed AS (
-        SELECT {_BRIDGE_CONVERSATIONS_COLUMNS}, a.active_at
+        SELECT {_CONVERSATION_COLUMNS}, a.active_at
           FROM portico.conversation c
           JOIN portico.bridge_active(%(project)s::uuid, NULL, {WALL}) a USING (conversation_id)
          WHERE {CONVERSATION_SEEN}
@@ -190,7 +188,7 @@ _BRIDGE_CONVERSATIONS_PAGE: Final[LiteralString] = f"""
      ORDER BY active_at DESC, conversation_id DESC LIMIT %(limit)s
 """
 _SOME: Final[LiteralString] = f"""
-    SELECT {_BRIDGE_CONVERSATIONS_COLUMNS}, a.active_at FROM portico.conversation c
+    SELECT {_CONVERSATION_COLUMNS}, a.active_at FROM portico.conversation c
       JOIN portico.bridge_active(NULL, %(conversations)s::uuid[], {WALL}) a USING (conversation_id)
      WHERE {CONVERSATION_SEEN} AND c.conversation_id = ANY (%(conversations)s::uuid[])
      ORDER BY a.active_at DESC, c.conversation_id DESC
@@ -237,7 +235,7 @@ class PostgresConversations:
             "closed": conversation.closed,
             "made_at": conversation.made_at,
         }
-        [[row]] = await self._transactions.looked_up(caller, (_BRIDGE_CONVERSATIONS_ADD, values))
+        [[row]] = await self._transactions.looked_up(caller, (_CONVERSATION_ADD, values))
         if row["outcome"] == "not_found":
             raise ProjectNotFound(str(conversation.project))
         if row["outcome"] == "write_down":
@@ -245,7 +243,7 @@ class PostgresConversations:
 
     async def get(self, caller: Principal, conversation: ConversationId) -> Conversation:
         [rows] = await self._transactions.looked_up(
-            caller, (_BRIDGE_CONVERSATIONS_GET, _which(caller, conversation))
+            caller, (_CONVERSATION_GET, _which(caller, conversation))
         )
         if not rows:
             raise ConversationNotFound(str(conversation))
@@ -258,7 +256,7 @@ class PostgresConversations:
             "archived_at": conversation.archived_at,
         }
         async with no_write_down(self._transactions, caller, conversation.label):
-            [rows] = await self._transactions.looked_up(caller, (_BRIDGE_CONVERSATIONS_PUT, values))
+            [rows] = await self._transactions.looked_up(caller, (_CONVERSATION_PUT, values))
         if not rows:
             raise ConversationNotFound(str(conversation.id))
 
@@ -282,7 +280,7 @@ class PostgresConversations:
             "after": last,
             "limit": limit,
         }
-        [rows] = await self._transactions.looked_up(caller, (_BRIDGE_CONVERSATIONS_PAGE, asked))
+        [rows] = await self._transactions.looked_up(caller, (_CONVERSATION_PAGE, asked))
         return [conversation_from(row) for row in rows]
 
     async def some(

@@ -160,29 +160,29 @@ class PostgresLogins:
 
     async def get(self, place: LoginPlace) -> Tokens | None:
         async with self._transactions.begin(place.holder) as connection:
-            row = await (await connection.execute(_LOGINS_GET, _which_logins(place))).fetchone()
+            row = await (await connection.execute(_LOGINS_GET, _which_login(place))).fetchone()
         return None if row is None else self._opened(place, row["sealed"])
 
     @asynccontextmanager
     async def holding(self, place: LoginPlace) -> AsyncIterator[Tokens | None]:
         async with self._transactions.begin(place.holder) as connection:
-            row = await (await connection.execute(_HOLD, _which_logins(place))).fetchone()
+            row = await (await connection.execute(_HOLD, _which_login(place))).fetchone()
             yield None if row is None else self._opened(place, row["sealed"])
 
     async def put(self, place: LoginPlace, tokens: Tokens) -> None:
         sealed = self._vault.seal(tokens_text(tokens), place.context)
         async with self._transactions.begin(place.holder) as connection:
-            await connection.execute(_LOGINS_PUT, {**_which_logins(place), "sealed": sealed})
+            await connection.execute(_LOGINS_PUT, {**_which_login(place), "sealed": sealed})
 
     async def forget(self, place: LoginPlace) -> bool:
         async with self._transactions.begin(place.holder) as connection:
-            done = await connection.execute(_FORGET, _which_logins(place))
+            done = await connection.execute(_FORGET, _which_login(place))
         return done.rowcount == 1
 
     async def begun(self, digest: bytes, attempt: Attempt) -> None:
         place = attempt.place
         sealed = self._vault.seal(attempt_text(attempt), BEGUN_IN + place.context)
-        values = {**_which_logins(place), "digest": digest, "sealed": sealed, "most": _ATTEMPTS}
+        values = {**_which_login(place), "digest": digest, "sealed": sealed, "most": _ATTEMPTS}
         async with self._transactions.begin(place.holder) as connection:
             await connection.execute(_BEGUN, {**values, "expires": attempt.expires_at})
             await connection.execute(_THIN_OUT, values)
@@ -215,7 +215,7 @@ class PostgresLogins:
         return None if text is None else tokens_from(text)
 
 
-def _which_logins(place: LoginPlace) -> dict[str, object]:
+def _which_login(place: LoginPlace) -> dict[str, object]:
     return {
         "space": place.space.value,
         "principal": place.principal.value,

@@ -450,7 +450,7 @@ class PostgresEdgeBook:
             (numbers[row[0]], numbers[row[1]], _KINDS[row[2]], Sightings._make(row[3:]))
             for row in rows
         ]
-        return KnownEdges(_places_tool_edges(numbers), edges)
+        return KnownEdges(_edge_positions(numbers), edges)
 
     async def trim(self, caller: Principal, label: Label, most: int) -> None:
         async with self._transactions.begin(caller) as connection:
@@ -468,7 +468,7 @@ class _Numbers(dict[str, int]):
         return number
 
 
-def _places_tool_edges(texts: Collection[str]) -> Sequence[ToolPlace]:
+def _edge_positions(texts: Collection[str]) -> Sequence[ToolPlace]:
     """Each server's id is read once."""
     servers = {written: ServerId(UUID(written)) for written in {text[:_ID] for text in texts}}
     return [ToolPlace(servers[text[:_ID]], text[_ID:]) for text in texts]

@@ -15,7 +15,7 @@ from portico.bridge.core.leases import Lease, LeaseId, LeaseWish, Waiting, overl
 from portico.bridge.core.memory import MOST_LETTERS, MOST_OF_VALUE, Remembered, ToRemember
 from portico.bridge.core.presence import Doing, Presence
 from portico.bridge.core.projects import Project
-from portico.bridge.core.work_items import MOST_LETTERS as WORK_ITEMS_MOST_LETTERS
+from portico.bridge.core.work_items import MOST_LETTERS as MAX_WORK_ITEM_LETTERS
 from portico.bridge.core.work_items import NewWork, Work, WorkEnded, WorkId, WorkState
 from portico.debate.core.questions import Cap
 from portico.engine.core.errors import BadCursor
@@ -365,7 +365,7 @@ _OVER: Final = (str(WorkState.DONE), str(WorkState.DROPPED))
 
 async def show_work(request: Request) -> Response:
     desk = desk_of(request)
-    return await _drawn_work(request, desk, await project_at(desk, request))
+    return await _work_drawn(request, desk, await project_at(desk, request))
 
 
 async def add(request: Request) -> Response:
@@ -373,9 +373,9 @@ async def add(request: Request) -> Response:
     project = await project_at(desk, request)
     typed = {name: form.fields.get(name, [""])[0] for name in ("title", "body", "label")}
     try:
-        await desk.house.bridge.things.add_work(desk.caller, _wanted_work(project, form))
+        await desk.house.bridge.things.add_work(desk.caller, _work_wanted(project, form))
     except PorticoError as problem:
-        return await _drawn_work(request, desk, project, problem, typed)
+        return await _work_drawn(request, desk, project, problem, typed)
     return done(f"{project_path(project.id)}/work", "added")
 
 
@@ -387,7 +387,7 @@ async def change(request: Request) -> Response:
     try:
         told = await _changed(desk, form, work)
     except PorticoError as problem:
-        return await _drawn_work(request, desk, project, problem)
+        return await _work_drawn(request, desk, project, problem)
     return done(f"{project_path(project.id)}/work", told)
 
 
@@ -407,20 +407,20 @@ async def _changed(desk: Desk, form: Form, work: WorkId) -> str:
                 work=work,
                 token=_token(form),
                 state=WorkState(form.one_of("state", _OVER)),
-                outcome=form.maybe("outcome", most=WORK_ITEMS_MOST_LETTERS) or "",
+                outcome=form.maybe("outcome", most=MAX_WORK_ITEM_LETTERS) or "",
             )
             await use.end_work(desk.caller, ended)
             return "ended"
 
 
-async def _drawn_work(
+async def _work_drawn(
     request: Request,
     desk: Desk,
     project: Project,
     problem: PorticoError | None = None,
     typed: dict[str, str] | None = None,
 ) -> Response:
-    listed = await _listed_work(request, desk, project)
+    listed = await _work_listed(request, desk, project)
     mark = listed["have_read"]
     values = {
         **await panes(desk, project.id),
@@ -435,7 +435,7 @@ async def _drawn_work(
     return await page(request, "bridge/work.html", values, title=title, status=status)
 
 
-async def _listed_work(request: Request, desk: Desk, project: Project) -> dict[str, Any]:
+async def _work_listed(request: Request, desk: Desk, project: Project) -> dict[str, Any]:
     asked = request.query_params
     state = asked.get("state", "")
     writes = desk.caller.may(Scope.BRIDGE_WRITE) and project.archived_at is None
@@ -443,7 +443,7 @@ async def _listed_work(request: Request, desk: Desk, project: Project) -> dict[s
         desk.caller,
         project.id,
         state=WorkState(state) if state in _CHIPS and state else None,
-        after=_after_work(asked.get("after")),
+        after=_work_after(asked.get("after")),
         limit=_AT_ONCE,
     )
     company = await company_of(desk) or {}
@@ -459,13 +459,13 @@ async def _listed_work(request: Request, desk: Desk, project: Project) -> dict[s
     }
 
 
-def _wanted_work(project: Project, form: Form) -> NewWork:
+def _work_wanted(project: Project, form: Form) -> NewWork:
     """Raises `BadForm`, `BadLabel`."""
     label = form.maybe("label", most=500)
     return NewWork(
         project=project.id,
         title=form.text("title", most=400),
-        body=form.maybe("body", most=WORK_ITEMS_MOST_LETTERS) or "",
+        body=form.maybe("body", most=MAX_WORK_ITEM_LETTERS) or "",
         label=None if label is None else Label.parse(label),
         key=form.once,
     )
@@ -479,7 +479,7 @@ def _token(form: Form) -> int:
     return token
 
 
-def _after_work(cursor: str | None) -> str | None:
+def _work_after(cursor: str | None) -> str | None:
     try:
         return position(cursor)
     except BadCursor:
