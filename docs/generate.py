@@ -27,6 +27,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from starlette.responses import Response
 from written.benchmarks import benchmarks
+from written.code_map import code_map
 from written.llms import beside, llms
 from written.metrics import metrics
 from written.testing_doors import testing_doors
@@ -718,6 +719,7 @@ PAGES: Final = {
     "openapi.json": openapi,
     "plan.schema.json": plan_schema_text,
     "testing.md": lambda: f"{_NOTE}{testing_doors()}",
+    "../subsystems/map.md": lambda: f"{_NOTE}{code_map()}",
     "../llms.txt": llms,  # the last: it tells of the others
 }
 

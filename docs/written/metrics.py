@@ -64,7 +64,9 @@ def every_metric() -> Iterator[Metric]:
                     value=ast.Call(func=ast.Attribute(attr=how)) as call,
                 ) if how in _KINDS:
                     yield _metric(call, how, labels.get(name, ()))
-                case ast.Expr(value=ast.Call(func=ast.Attribute(attr=how)) as call) if how in _KINDS:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr=how)) as call) if (
+                    how in _KINDS
+                ):
                     yield _metric(call, how, ())
                 case _:
                     pass
