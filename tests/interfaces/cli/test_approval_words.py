@@ -10,15 +10,14 @@ from portico.debate.core.debates import Decision, Option, Said, Verdict, Why
 from portico.interfaces.cli.approval_text import (
     answered,
     asks_on,
-    columns,
     grants,
     left,
     over,
     row,
     state,
     told,
-    visible,
 )
+from portico.interfaces.cli.untrusted_text import columns, visible
 from tests.interfaces.cli.requests import a_request, an_answer
 
 

@@ -1,9 +1,9 @@
-"""The command tree, and the one place where a command is run and its failure told."""
+"""The command tree, where a command is run and its failure told; `version` and `completion`."""
 
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from cyclopts import (
     App,
@@ -17,7 +17,7 @@ from cyclopts import (
 from portico.interfaces.cli.commands import COMMANDS, HELP, OPTIONS
 from portico.interfaces.cli.errors import Broken, Exit, SystemRefused, exit_for, nobody_reads
 from portico.interfaces.cli.services import House
-from portico.interfaces.cli.terminal import PLAIN, STANDARD_INPUT, Terminal
+from portico.interfaces.cli.terminal import PLAIN, STANDARD_INPUT, At, Terminal
 from portico.kernel.errors import PorticoError
 from portico.kernel.redaction import blacked_out
 
@@ -171,3 +171,21 @@ def _slip(error: CycloptsError, command: str) -> str:
             told = str(error).strip()
             head, _, guess = told.partition(_GUESS)
             return head if any(option in guess for option in _WIDEN) else told
+
+
+def version(*, at: At) -> None:
+    """Which version this is."""
+    import platform
+
+    facts = {
+        "portico": at.house.version,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+    at.data(facts, f"portico {facts['portico']} (Python {facts['python']}, {facts['platform']})")
+
+
+def completion(shell: Literal["bash", "zsh", "fish"], /, *, at: At) -> None:
+    """Print the completion script for SHELL; add it to that shell's start-up file."""
+    script = build().generate_completion(shell=shell)
+    at.data({"shell": shell, "script": script}, script)

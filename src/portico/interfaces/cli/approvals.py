@@ -27,12 +27,12 @@ from portico.interfaces.cli.approval_text import (
     row,
     short,
     told,
-    visible,
 )
 from portico.interfaces.cli.errors import BadUsage, NeedsTerminal, NeedsYes
 from portico.interfaces.cli.keystrokes import Inbox, Keyboard, in_editor
 from portico.interfaces.cli.server import Following, Refused, Server, Told, path_to
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal
+from portico.interfaces.cli.untrusted_text import visible
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label
 from portico.kernel.redaction import BLACK

@@ -142,9 +142,9 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "portico.interfaces.cli.uninstall:uninstall",
             "Stop everything; --purge removes what is kept.",
         ),
-        "version": ("portico.interfaces.cli.status:version", "Which version this is."),
+        "version": ("portico.interfaces.cli.app:version", "Which version this is."),
         "completion": (
-            "portico.interfaces.cli.status:completion",
+            "portico.interfaces.cli.app:completion",
             "Completion script for a shell.",
         ),
     },

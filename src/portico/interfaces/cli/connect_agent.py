@@ -26,9 +26,10 @@ from portico.bridge.core.answering import (
 from portico.bridge.core.errors import ConversationNotFound
 from portico.bridge.core.messages import MOST_LETTERS
 from portico.engine.core.errors import KeyReused
+from portico.interfaces.cli.agent_events import ENDED, WAITS
 from portico.interfaces.cli.agent_files import AgentServer, told_or_read
 from portico.interfaces.cli.agent_runs import events
-from portico.interfaces.cli.agent_text import ENDED, WAITS, brief, plain
+from portico.interfaces.cli.agent_text import brief, plain
 from portico.interfaces.cli.bridge_text import find_conversation, raised_line, short
 from portico.interfaces.cli.errors import AgentNotDone, BadUsage, Exit
 from portico.interfaces.cli.server import (

@@ -1,9 +1,8 @@
-"""`portico status`, `doctor`, `version` and `completion`."""
+"""`portico status` and `doctor`: how this installation is."""
 
-import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from portico.engine.core.store import Finding, State, worst
 from portico.interfaces.cli.errors import Exit
@@ -170,21 +169,3 @@ def _show(at: Terminal, finding: Finding) -> None:
     at.line(f"{_MARKS[finding.state]} {finding.check.ljust(14)} {finding.detail}")
     if finding.fix:
         at.line(f"  {' ' * 14} fix: {finding.fix}")
-
-
-def version(*, at: At) -> None:
-    """Which version this is."""
-    facts = {
-        "portico": at.house.version,
-        "python": platform.python_version(),
-        "platform": f"{platform.system()} {platform.machine()}",
-    }
-    at.data(facts, f"portico {facts['portico']} (Python {facts['python']}, {facts['platform']})")
-
-
-def completion(shell: Literal["bash", "zsh", "fish"], /, *, at: At) -> None:
-    """Print the completion script for SHELL; add it to that shell's start-up file."""
-    from portico.interfaces.cli.app import build
-
-    script = build().generate_completion(shell=shell)
-    at.data({"shell": shell, "script": script}, script)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from cyclopts import Parameter
 
 from portico.interfaces.cli.errors import BadUsage
-from portico.interfaces.cli.server import path_to
 from portico.interfaces.cli.services import (
     DidNotStart,
     House,
@@ -431,7 +430,11 @@ def _path(server: str | None, face: Face) -> str:
     """Raises `BadUsage`."""
     if face != "gateway" and server is not None:
         raise BadUsage(f"--face {face} and --server are two doors.", fix="Say one of them.")
-    return _DOORS[face] if server is None else path_to("mcp", "servers", server)
+    if server is None:
+        return _DOORS[face]
+    from portico.interfaces.cli.server import path_to
+
+    return path_to("mcp", "servers", server)
 
 
 async def _started(at: Terminal) -> None:

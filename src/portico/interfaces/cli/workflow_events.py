@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from portico.interfaces.cli.approval_text import visible
 from portico.interfaces.cli.keystrokes import Inbox
 from portico.interfaces.cli.server import RESET, Following, Server, path_to
 from portico.interfaces.cli.server import Told as ServerTold
 from portico.interfaces.cli.tools import whole_result
+from portico.interfaces.cli.untrusted_text import visible
 from portico.interfaces.cli.workflow_view import (
     ENDED,
     Branch,
