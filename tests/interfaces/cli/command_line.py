@@ -151,7 +151,7 @@ class CommandLine:
             _at_a_terminal(patch, server) as person,
         ):
             self.house.remote = server.url
-            patch.setattr("portico.interfaces.cli.approvals._READ_FIRST", read_first)
+            patch.setattr("portico.interfaces.cli.approval_watch._READ_FIRST", read_first)
             for name, value in _DRAWING.items() if drawn else ():
                 patch.setenv(name, value)
 

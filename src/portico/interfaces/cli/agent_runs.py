@@ -16,7 +16,7 @@ from portico.engine.core.errors import RunNotFound
 from portico.interfaces.cli.agent_events import ENDED, MOVED, WAITS, Talked
 from portico.interfaces.cli.agent_files import AgentServer
 from portico.interfaces.cli.agent_text import money, plain, run_row, tokens_of, trace_lines
-from portico.interfaces.cli.approvals import SKIP, ApprovalKeys
+from portico.interfaces.cli.approval_watch import SKIP, ApprovalKeys
 from portico.interfaces.cli.errors import AgentNotDone, AgentWaits, BadUsage, Exit
 from portico.interfaces.cli.keystrokes import Inbox, Keyboard
 from portico.interfaces.cli.run_text import LATEST, SHORT, duration, find_run, named

@@ -16,7 +16,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from portico.interfaces.cli.approvals import watched as approvals_watched
+from portico.interfaces.cli.approval_watch import watched as approvals_watched
 from portico.interfaces.cli.keystrokes import Inbox, Keyboard
 from portico.interfaces.cli.run_text import SHORT as SHORT_ID
 from portico.interfaces.cli.server import Told, path_to
