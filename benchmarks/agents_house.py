@@ -22,8 +22,8 @@ from portico.agents.runs import AgentRunWish
 from portico.app.agents import LateModels, agent_doors
 from portico.app.app_context import Ground
 from portico.app.gateway import Opened, open_gateway
-from portico.app.guard import SecretDoors, open_audit
 from portico.app.run_workers import carry_out_runs, every_kind, kept_up
+from portico.app.secrets import SecretDoors, open_audit
 from portico.app.shared_dependencies import Outside
 from portico.app.use_cases import use_cases
 from portico.gateway.core.catalog_snapshot import ToolRef

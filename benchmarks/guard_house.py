@@ -14,7 +14,7 @@ from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.app_context import Ground
 from portico.app.gateway import Opened, open_gateway
-from portico.app.guard import Auditing, open_audit
+from portico.app.secrets import Auditing, open_audit
 from portico.app.shared_dependencies import Outside
 from portico.app.use_cases import use_cases
 from portico.kernel.principal import Principal

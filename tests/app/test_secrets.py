@@ -11,7 +11,7 @@ from portico.adapters.crypto import RingVault
 from portico.adapters.postgres.addresses import Addresses
 from portico.app.app_context import Ground
 from portico.app.doctor import CheckSecrets, CheckVault
-from portico.app.guard import SecretDoors, rotate_vault
+from portico.app.secrets import SecretDoors, rotate_vault
 from portico.engine.core.store import State
 from portico.guard.core.oauth_logins import client_context
 from portico.guard.core.vault import BadVaultKeys, VaultClosed

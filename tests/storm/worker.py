@@ -25,7 +25,7 @@ from portico.adapters.postgres.engine.journal import PostgresJournal
 from portico.adapters.postgres.engine.lease import Lease
 from portico.adapters.postgres.transaction import EnginePool, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.adapters.telemetry.spans import ObservedJournal
+from portico.adapters.telemetry.observed_runs import ObservedJournal
 from portico.app.engine_room import new_executor
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Queue, Step, StepState, Taken

@@ -20,9 +20,10 @@ from portico.settings.paths import Paths
 if TYPE_CHECKING:
     from portico.adapters.client_entry import ClientConnections
     from portico.adapters.postgres.store import PostgresStore
-    from portico.app.install import GroundImporting, GroundUninstalling
-    from portico.app.models import GroundEncoders
+    from portico.app.encoders import GroundEncoders
+    from portico.app.install import GroundImporting
     from portico.app.supervision import GroundKeeping
+    from portico.app.uninstall import GroundUninstalling
     from portico.engine.ports import Archive, StoreUpgrade
     from portico.engine.store import Diagnose, MigrateStore
     from portico.guard.vault import Rotated
@@ -151,7 +152,7 @@ class PorticoHouse:
         return JmespathExpressions()
 
     def encoders(self) -> "GroundEncoders":
-        from portico.app.models import GroundEncoders
+        from portico.app.encoders import GroundEncoders
 
         return GroundEncoders(self.ground)
 
@@ -195,7 +196,7 @@ class PorticoHouse:
         return await install(self.ground, admin=admin, recover=recover, progress=progress)
 
     async def rotate_vault(self) -> "Rotated":
-        from portico.app.guard import rotate_vault
+        from portico.app.secrets import rotate_vault
 
         return await rotate_vault(self.ground)
 
@@ -205,7 +206,7 @@ class PorticoHouse:
         return GroundKeeping(self.ground)
 
     def uninstalling(self) -> "GroundUninstalling":
-        from portico.app.install import GroundUninstalling
+        from portico.app.uninstall import GroundUninstalling
 
         return GroundUninstalling(self.ground)
 

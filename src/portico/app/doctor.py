@@ -33,8 +33,8 @@ from portico.agents.core.agents import Agent, AgentFilter
 from portico.agents.core.model_requests import ModelRef
 from portico.app.app_context import Ground, reachable
 from portico.app.client_configs import client_files
-from portico.app.guard import SecretDoors
 from portico.app.models import client_for, providers_of
+from portico.app.secrets import SecretDoors
 from portico.app.use_cases import entered
 from portico.engine.core.store import Finding, State
 from portico.engine.store import Diagnose

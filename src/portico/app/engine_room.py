@@ -14,7 +14,7 @@ from portico.adapters.postgres.engine.journal import PostgresJournal
 from portico.adapters.postgres.engine.lease import Lease
 from portico.adapters.postgres.engine.retention import PostgresRetention
 from portico.adapters.postgres.transaction import EnginePool
-from portico.adapters.telemetry.spans import ObservedJournal, observed_leg
+from portico.adapters.telemetry.observed_runs import ObservedJournal, observed_leg
 from portico.app.shared_dependencies import Outside
 from portico.engine.core.retention import Keep
 from portico.engine.core.runs import Queue

@@ -65,11 +65,13 @@ from portico.adapters.tokens import O200k
 from portico.app.app_context import Ground
 from portico.app.box import Boxes
 from portico.app.client_configs import client_files
+from portico.app.encoders import GroundEncoders
 from portico.app.gateway_wiring import Gateway, GatewayDoors, Limits, assemble_gateway
-from portico.app.guard import GatewaySide, SecretDoors, open_approvals, open_logins, open_policy
+from portico.app.guard import GatewaySide, open_approvals, open_policy
 from portico.app.learning import open_ahead, open_learning, open_suggestions
-from portico.app.models import GroundEncoders
+from portico.app.oauth import open_logins
 from portico.app.run_workers import Lasting, ended, kept_up
+from portico.app.secrets import SecretDoors
 from portico.app.shared_dependencies import Outside
 from portico.app.workflows import GatewayDoorsOfPlans, WorkflowDoors, inline_engine, open_workflows
 from portico.engine.notifications import TellPeople

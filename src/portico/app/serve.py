@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -11,30 +11,23 @@ from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Final
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
-from portico.adapters.crypto import AesSivSeal
-from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.system.bind_address import listen, listen_privately
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.system.pid_file import HeldNote, living_note
 from portico.adapters.system.process import LastCall, collect_rarely, end_orderly
 from portico.app.app_context import Ground
-from portico.app.shared_dependencies import Outside
 from portico.app.supervision import SERVER, kept_address, notes_folder
 from portico.engine.core.errors import SchemaBehind
 from portico.engine.core.store import Patience, Source
-from portico.engine.event_log import Tails
-from portico.interfaces.http.use_cases import GatewayUseCases, UseCases
 from portico.kernel.errors import PorticoError
 
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
+    from starlette.types import ASGIApp
 
     from portico.adapters.postgres.transaction import Connection
     from portico.adapters.telemetry.setup import Observing
     from portico.adapters.telemetry.slow_calls import Thresholds
-    from portico.interfaces.console.page import House
 
 
 def write_down(ground: Ground, *, stream: bool = True) -> None:
@@ -104,79 +97,6 @@ def _stored(ground: Ground) -> Iterator[str]:
     with suppress(OSError):
         key = ground.loaded.paths.key_file.read_text().strip()
         yield key.rpartition("_")[2]
-
-
-# The console, built when somebody first opens it: who never does loads no templates.
-
-PATHS: Final = (
-    "/",
-    "/login",
-    "/logout",
-    "/live",
-    "/waiting",
-    "/palette",
-    "/static",
-    "/inbox",
-    "/runs",
-    "/chat",
-    "/bridge",
-    "/debates",
-    "/tools",
-    "/graph",
-    "/servers",
-    "/agents",
-    "/figures",
-    "/audit",
-    "/settings",
-    "/welcome",
-)
-"""What begins with one of these is the console's. A test knows that every route of it does."""
-
-
-class LatePages:
-    """An ASGI application that is made by the first request to it."""
-
-    def __init__(
-        self,
-        ground: Ground,
-        outside: Outside,
-        use: UseCases,
-        gateway: GatewayUseCases,
-        rooms: Mapping[str, object],
-    ) -> None:
-        self._made: ASGIApp | None = None
-        self._house_of = ground, outside, use, gateway, rooms
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._made is None:
-            from portico.interfaces.console.app import build
-
-            self._made = build(console_house(*self._house_of))
-        await self._made(scope, receive, send)
-
-
-def console_house(
-    ground: Ground,
-    outside: Outside,
-    use: UseCases,
-    gateway: GatewayUseCases,
-    rooms: Mapping[str, object],
-) -> "House":
-    from portico.interfaces.console.live import PageWords
-    from portico.interfaces.console.page import House
-
-    log = PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy)
-    seal = AesSivSeal.from_pepper(ground.pepper())
-    return House(
-        use=use,
-        gateway=gateway,
-        rooms=rooms,
-        log=log,
-        tails=Tails(log=log, bus=outside.bus, seal=seal, wording=PageWords()),
-        clock=outside.clock,
-        entropy=outside.entropy,
-        secure=ground.base_url.startswith("https:"),
-    )
 
 
 _log: Final = logging.getLogger("portico.serve")
@@ -304,11 +224,13 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     from portico.adapters.telemetry.slow_calls import SlowCalls
     from portico.app.agents import open_agents
     from portico.app.bridge import open_bridge
+    from portico.app.console import PATHS, LatePages
     from portico.app.debates import open_debates
     from portico.app.gateway import home_of, open_gateway, over_mcp
-    from portico.app.guard import SecretDoors, note_configuration, open_audit, protected_resource
     from portico.app.install import make_up_agent_key
+    from portico.app.oauth import protected_resource
     from portico.app.run_workers import carry_out_runs, every_kind, kept_up
+    from portico.app.secrets import SecretDoors, note_configuration, open_audit
     from portico.app.shared_dependencies import Outside
     from portico.app.use_cases import Shared, use_cases
     from portico.interfaces.http.app import build

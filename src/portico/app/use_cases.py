@@ -20,8 +20,9 @@ from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.app_context import Ground
-from portico.app.guard import Auditing, open_audit, token_doors
+from portico.app.oauth import token_doors
 from portico.app.run_workers import LED
+from portico.app.secrets import Auditing, open_audit
 from portico.engine.core.store import StoreStatus
 from portico.engine.event_log import ReadRunEvents, Tails, WatchRun, WatchTopics
 from portico.engine.idempotency import DoOnce

@@ -12,7 +12,7 @@ from portico.adapters.system.shipped_lists import shipped_effects, shipped_profi
 from portico.adapters.tokens import O200k
 from portico.app.gateway_wiring import GatewayDoors, Limits
 from portico.app.guard_wiring import ApprovalDoors, LoginDoors, PolicyDoors
-from portico.app.learning import LearningDoors, SuggestDoors
+from portico.app.learning import AheadDoors, LearningDoors, SuggestDoors
 from portico.app.run_workers import CALLING, starting
 from portico.app.workflows import InlineEngine, WorkflowDoors, inline_engine, inline_side
 from portico.engine.ports import Bus
@@ -31,11 +31,14 @@ from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.label import Label, Level
 from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.totals import Waste
 from portico.sandbox.requests import Interpreter
 from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedErrands
+from portico.testing.engine import MemoryEventLog
 from portico.testing.gateway import (
     MemoryAcquaintances,
     MemoryCallHistory,
+    MemoryElsewhere,
     MemoryResults,
     MemorySavedWorkflows,
     MemoryServers,
@@ -48,17 +51,18 @@ from portico.testing.guard import (
     MemoryKeys,
     MemoryPrincipals,
     MemoryRules,
+    MemorySpaceSettings,
     MemoryTaskContexts,
     MemoryTrustedClients,
     NoLimits,
 )
 from portico.testing.learning import (
     MemoryEdgeBook,
+    MemoryLearntCounts,
     MemoryPastPlans,
     MemorySeenFlows,
     MemoryShapes,
     MemorySuggestions,
-    memory_ahead,
 )
 from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, together
 from portico.testing.sandbox import ScriptedInterpreter, ScriptedWalls
@@ -72,6 +76,50 @@ from portico.testing.secrets import (
 from portico.workflows.core.plan_report import Mode
 from portico.workflows.execution import Engines, EngineSide
 from portico.workflows.run_context import SealedOutputs
+
+
+class CountedAhead:
+    """An `AheadMeter` whose counts a test can look at."""
+
+    def __init__(self) -> None:
+        self.calls = self.predictions = self.tries = self.hits = 0
+        self.saved = timedelta()
+        self.waste: list[Waste] = []
+        self.refusals: list[str] = []
+
+    def called(self) -> None:
+        self.calls += 1
+
+    def predicted(self, *, live: bool) -> None:  # noqa: ARG002 # both are predictions
+        self.predictions += 1
+
+    def tried(self) -> None:
+        self.tries += 1
+
+    def served(self, saved: timedelta) -> None:
+        self.hits += 1
+        self.saved += saved
+
+    def wasted(self, why: Waste) -> None:
+        self.waste.append(why)
+
+    def refused(self, gate: str) -> None:
+        self.refusals.append(gate)
+
+
+def memory_ahead(
+    world: MemoryWorld, bus: Bus, clock: Clock, terms: AheadTerms | None = None
+) -> AheadDoors:
+    return AheadDoors(
+        terms=terms or AheadTerms(),
+        settings=MemorySpaceSettings(world),
+        counts=MemoryLearntCounts(world),
+        log=MemoryEventLog(world, bus, clock),
+        bus=bus,
+        meter=CountedAhead(),
+        elsewhere=MemoryElsewhere(world, clock),
+    )
+
 
 # Plans in memory: both engines in this process, what is kept sealed in the same world.
 

@@ -1,14 +1,12 @@
-"""What is learned, in memory: the graph, counters, suggestions, prefetch."""
+"""What is learned, in memory: the graph, counters, suggestions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 
 from portico.adapters.graph import RustGraphMath
-from portico.app.learning import AheadDoors
-from portico.engine.ports import Bus
 from portico.gateway.catalog import Catalogues
 from portico.gateway.core.calls import ResultId
 from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace
@@ -18,8 +16,6 @@ from portico.kernel.label import PUBLIC, Label, may_read
 from portico.kernel.principal import Principal
 from portico.learning.core.graph.edge import KnownEdges, Sightings, ToolEdge
 from portico.learning.core.learnt_count import Count, CountKey
-from portico.learning.core.prefetch.terms import AheadTerms
-from portico.learning.core.prefetch.totals import Waste
 from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
 from portico.learning.core.suggest.kept_suggestion import (
     LIFE,
@@ -32,9 +28,7 @@ from portico.learning.core.suggest.threshold import Outcome
 from portico.learning.graph.graphs import Graphs
 from portico.learning.lessons import Lessons
 from portico.learning.ports import EdgeNotes
-from portico.testing.engine import MemoryEventLog
-from portico.testing.gateway import MemoryElsewhere
-from portico.testing.guard import MemorySpaceSettings, MemoryTaskContexts
+from portico.testing.guard import MemoryTaskContexts
 from portico.testing.memory_store import BEGINNING, MemoryWorld, RowRefused, SeededEntropy
 from portico.workflows.core.plan_learning import SuggestionId
 
@@ -219,49 +213,6 @@ class MemoryLearntCounts:
 
 def _digest(key: CountKey) -> bytes:
     return sha256(key.key.encode()).digest()
-
-
-class CountedAhead:
-    """An `AheadMeter` whose counts a test can look at."""
-
-    def __init__(self) -> None:
-        self.calls = self.predictions = self.tries = self.hits = 0
-        self.saved = timedelta()
-        self.waste: list[Waste] = []
-        self.refusals: list[str] = []
-
-    def called(self) -> None:
-        self.calls += 1
-
-    def predicted(self, *, live: bool) -> None:  # noqa: ARG002 # both are predictions
-        self.predictions += 1
-
-    def tried(self) -> None:
-        self.tries += 1
-
-    def served(self, saved: timedelta) -> None:
-        self.hits += 1
-        self.saved += saved
-
-    def wasted(self, why: Waste) -> None:
-        self.waste.append(why)
-
-    def refused(self, gate: str) -> None:
-        self.refusals.append(gate)
-
-
-def memory_ahead(
-    world: MemoryWorld, bus: Bus, clock: Clock, terms: AheadTerms | None = None
-) -> AheadDoors:
-    return AheadDoors(
-        terms=terms or AheadTerms(),
-        settings=MemorySpaceSettings(world),
-        counts=MemoryLearntCounts(world),
-        log=MemoryEventLog(world, bus, clock),
-        bus=bus,
-        meter=CountedAhead(),
-        elsewhere=MemoryElsewhere(world, clock),
-    )
 
 
 class MemoryPastPlans:

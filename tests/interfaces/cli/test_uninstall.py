@@ -183,7 +183,7 @@ def test_what_could_not_be_removed_is_told_with_why(
     def held(path: Path) -> None:
         raise PermissionError(1, "Operation not permitted", str(path))
 
-    monkeypatch.setattr("portico.app.install.remove", held)
+    monkeypatch.setattr("portico.app.uninstall.remove", held)
 
     assert uninstall("--purge --yes") == 1
     told = capsys.readouterr().err

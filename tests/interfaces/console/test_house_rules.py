@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.app.serve import PATHS
+from portico.app.console import PATHS
 from portico.engine.core.errors import RunNotFound
 from portico.interfaces import console
 from portico.interfaces.console.app import every_route

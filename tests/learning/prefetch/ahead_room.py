@@ -29,8 +29,8 @@ from portico.learning.core.prefetch.window import SeenCall
 from portico.learning.prefetch.switchboard import AHEAD
 from portico.learning.prefetch.tasks import Tasks
 from portico.testing.gateway import a_tool
+from portico.testing.gateway_fakes import CountedAhead
 from portico.testing.guard import MemoryAudit, MemorySpaceSettings
-from portico.testing.learning import CountedAhead
 from tests.gateway.open_room import ANA, READ, OpenRoom
 
 LIST: Final = a_tool("files.list", "Lists the files of a folder.", effect=Effect.LOCAL_READ)

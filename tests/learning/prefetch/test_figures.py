@@ -24,7 +24,8 @@ from portico.learning.prefetch.figures import AheadFigures
 from portico.learning.prefetch.news import TOPIC, AheadNews
 from portico.testing.engine import MemoryEventLog
 from portico.testing.gateway import MemoryServers, an_approved_server
-from portico.testing.learning import CountedAhead, MemoryLearntCounts
+from portico.testing.gateway_fakes import CountedAhead
+from portico.testing.learning import MemoryLearntCounts
 from portico.testing.memory_store import BEGINNING, TickingClock
 from tests.gateway.open_room import ANA, SECRETARY, VIEWER, OpenRoom
 

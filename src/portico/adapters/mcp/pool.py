@@ -12,9 +12,9 @@ from typing import Any, Final, Self, TypeVar
 from portico.adapters.mcp.client_requests import Exchange, passed_on, refused
 from portico.adapters.mcp.connection_slots import Changed, Failure, Station, Stations
 from portico.adapters.mcp.secrets import NOBODY, Keeper
-from portico.adapters.mcp.session import Conversation, Opening, Secrets, Tokens, look
+from portico.adapters.mcp.session import Conversation, Opening, Secrets, Tokens, client_info, look
 from portico.adapters.mcp.stdio import Confine, Terms
-from portico.adapters.mcp.transport import Broken, Crowded, Message, Refusal, client_info
+from portico.adapters.mcp.transport import Broken, Crowded, Message, Refusal
 from portico.gateway.core.calls import Answer, Phase, Seen, Target, Vitals
 from portico.gateway.core.errors import (
     OfferNotFound,
