@@ -66,7 +66,7 @@ time.sleep(60)
 MEANWHILE = f"""
 import sys, time
 from types import SimpleNamespace
-from portico.app import serving_meanwhile as meanwhile
+from portico.app import supervision as meanwhile
 
 server = [sys.executable, "-c", {STUBBORN!r}]
 looks = iter([False])
