@@ -20,7 +20,7 @@ from portico.kernel.label import Label, Level
 from portico.testing.gateway import text
 from portico.testing.guard import MemoryAudit
 from portico.testing.memory_store import BEGINNING, KnownContext, SeededEntropy
-from portico.workflows.core.errors import NotInline
+from portico.workflows.core.errors import NotAWorkflow, NotInline
 from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowStatus
 from portico.workflows.core.programs import BadProgram, ProgramMode, ProgramWish
 from tests.gateway.open_room import READ, WRITE
@@ -140,6 +140,13 @@ async def test_a_run_of_another_kind_is_no_program(room: ProgramsRoom) -> None:
 
     with pytest.raises(RunNotFound):
         await room.report(workflow)
+
+
+async def test_a_program_is_no_workflow_that_could_be_forked(room: ProgramsRoom) -> None:
+    mine = await room.program(READS)
+
+    with pytest.raises(NotAWorkflow):
+        await room.use.fork_workflow(await room.bot(), RunId.parse(mine.run), step="a")
 
 
 async def test_one_that_waits_says_for_whom_and_goes_on_once_answered(room: ProgramsRoom) -> None:
