@@ -3,13 +3,9 @@ the routes themselves, and one of each that does."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Final
 
-from starlette.routing import BaseRoute, Route
-
-from portico.interfaces.console import screens
+from portico.interfaces.console.app import SCREENS
 
 _LEFT_OUT: Final = frozenset({"/bridge/next", "/tools/result", "/audit/export", "/figures/csv"})
 """It leads elsewhere; it needs a result; two are files."""
@@ -84,13 +80,6 @@ def every_screen(places: Mapping[str, str]) -> Sequence[Screen]:
 
 
 def _plain() -> Iterator[str]:
-    for module in iter_modules(screens.__path__):
-        found = import_module(f"{screens.__name__}.{module.name}.routes")
-        routes: Sequence[BaseRoute] = found.routes
-        for route in routes:
-            if (
-                isinstance(route, Route)
-                and "GET" in (route.methods or ())
-                and "{" not in route.path
-            ):
-                yield route.path
+    for route in SCREENS:
+        if "GET" in (route.methods or ()) and "{" not in route.path:
+            yield route.path

@@ -88,7 +88,7 @@ def _nobody_strange(attempt: Attempt) -> Attempt:
 
 def _switched(patch: pytest.MonkeyPatch, on: Callable[[Switches, Server, Act], bool]) -> None:
     for place in ("lane", "still_so"):
-        patch.setattr(f"portico.gateway.ahead.{place}.switched_on", on)
+        patch.setattr(f"portico.learning.prefetch.{place}.switched_on", on)
 
 
 def _all_their_own(attempt: Attempt) -> Attempt:

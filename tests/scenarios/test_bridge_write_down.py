@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(36
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 TRACES, STEPS = (30, 1_000) if FULL_SIZE else (4, 500)
 _WRITERS = (
-    *("acknowledge", "attach", "change_message", "lease", "manage_conversations"),
-    *("manage_projects", "participation", "presence", "remember", "send_message", "work"),
+    *("attachments", "conversations", "leases", "memory", "messages", "presence", "projects"),
+    "work_items",
 )
 
 

@@ -185,7 +185,7 @@ def no_second_look(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_scopes(patch: pytest.MonkeyPatch) -> None:
-    for module in ("call_tool", "beside_tools"):
+    for module in ("calls", "resources_and_prompts"):
         patch.setattr(f"portico.gateway.{module}.permit", lambda _caller, _scope: None)
     Misled(act=lambda act: replace(act, caller=replace(act.caller, scopes=BOTH))).put(patch)
 

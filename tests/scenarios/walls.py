@@ -84,7 +84,7 @@ def take_away(wall: Layer, folder: Path) -> None:
 
 def _launcher_without(lines: Mapping[str, Sequence[str]], folder: Path) -> None:
     library = folder / "launcher"
-    copy = library / "portico" / "adapters" / "box" / "inside"
+    copy = library / "portico" / "adapters" / "sandbox" / "inside"
     shutil.copytree(runner.HERE, copy)
     for name, wanted in lines.items():
         text = (copy / name).read_text()

@@ -132,7 +132,7 @@ _SEARCHES: Final[Sequence[Search]] = (_tools, _servers, _agents, _talks)
 
 routes: Final = [Route("/palette", show, methods=["GET"])]
 
-_SCREENS: Final = (
+SCREENS: Final = (
     *inbox.routes,
     *runs.routes,
     *run.routes,
@@ -158,7 +158,7 @@ async def _home(request: Request) -> Response:
 
 def every_route() -> list[Route]:
     frame = (*sessions.routes, *live.routes, *routes, *page.routes)
-    return [Route("/", _home, methods=["GET"]), *frame, *_SCREENS]
+    return [Route("/", _home, methods=["GET"]), *frame, *SCREENS]
 
 
 def build(house: House) -> ASGIApp:
