@@ -408,7 +408,7 @@ def test_whoever_skips_a_request_knows_what_can_be_typed_meanwhile(
     got = talked(
         cli, live.answers, "a approve", Types(key), "goes on waiting.",
         "once somebody answers: portico approvals watch",
-        "While it works: type to say something to it", live.ends, "completed",
+        "While it works: type to say something to it", live.ends, *IT_ENDS,
     )  # fmt: skip
 
     assert got.sent == [{"message": "Hi"}]
@@ -418,7 +418,7 @@ def test_after_a_refused_answer_nobody_is_told_to_answer(cli: CommandLine) -> No
     live = Live(*WAITING, more=REQUEST)
 
     got = talked(
-        cli, live.answers, "a approve", Types("a"), "The server refused", live.ends, "completed"
+        cli, live.answers, "a approve", Types("a"), "The server refused", live.ends, *IT_ENDS
     )
 
     assert "once somebody answers" not in got.out
