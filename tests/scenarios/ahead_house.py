@@ -160,7 +160,7 @@ class AheadHouse:
             switches=self.board,
             tally=tally,
             clock=clock,
-            effort=FairEffort(share=1.0),
+            effort=FairEffort(share=1.0, saved=3_600.0),
             trust=TrustInAll(AlwaysTrusted),
         )
         entropy = SeededEntropy()
