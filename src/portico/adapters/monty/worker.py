@@ -161,10 +161,13 @@ class Worker:
             _limit_process(self._process, self._limits)
 
     def _close(self) -> None:
-        if self._process is not None:
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
             with suppress(MontyError):  # it is gone already, which is as good
                 self.session.__exit__(None, None, None)
+            # The pool kills its process and waits for it at a later time, or never
+            with suppress(ChildProcessError):
+                os.waitpid(process, 0)
 
 
 def _in_thread(threads: Executor, work: Callable[[], _T]) -> asyncio.Future[_T]:
