@@ -9,9 +9,8 @@ from typing import Any, Final
 from benchmarks.ahead_foretold import Foretold, Replayed
 from benchmarks.ahead_sessions import Made, Session
 from benchmarks.ahead_truth import LetIn
-from portico.learning.core.prefetch.predicted import Origin, Source
-from portico.learning.core.prefetch.records import BANDS, band_of
-from portico.learning.core.prefetch.wanted import Wanted
+from portico.learning.core.observed_calls import Origin, Source, Wanted
+from portico.learning.core.prefetch_predictor import BANDS, band_of
 
 THRESHOLD: Final = 0.4
 """What the spike before this found best: whatever the predictor thinks likelier is tried."""

@@ -17,9 +17,9 @@ from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
-from portico.learning.core.prefetch.course import Course
-from portico.learning.core.prefetch.layer import Layer
-from portico.learning.core.prefetch.window import SeenCall, seen_call
+from portico.learning.core.observation import Layer
+from portico.learning.core.observed_calls import SeenCall, seen_call
+from portico.learning.core.prefetch_predictor import Course
 
 _SERVERS: Final = 200
 _TOOLS: Final = 40

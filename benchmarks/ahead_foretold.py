@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from benchmarks.ahead_sessions import Session
-from portico.learning.core.prefetch.wanted import Wanted
+from portico.learning.core.observed_calls import Wanted
 
 
 class Words(StrEnum):

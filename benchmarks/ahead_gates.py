@@ -11,11 +11,8 @@ from portico.adapters.json_schema import JsonSchemaCheck
 from portico.guard.core.access_request import Act, Aim, Allowed, TaskContext
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.learning.core.prefetch.attempt import Attempt, Use
-from portico.learning.core.prefetch.gates import GATES, closed
-from portico.learning.core.prefetch.switches import AheadMode
-from portico.learning.core.prefetch.terms import AheadTerms
-from portico.learning.core.prefetch.wanted import Wanted
+from portico.learning.core.observed_calls import Wanted
+from portico.learning.core.prefetch_gates import GATES, AheadMode, AheadTerms, Attempt, Use, closed
 
 TERMS: Final = AheadTerms()
 """As they are if nobody has set them."""

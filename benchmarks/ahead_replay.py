@@ -12,13 +12,10 @@ from benchmarks.ahead_truth import LetIn
 from portico.gateway.core.calls import Answer
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.label import PUBLIC
-from portico.learning.core.prefetch.course import Course
-from portico.learning.core.prefetch.layer import Layer
-from portico.learning.core.prefetch.nobodys import own_values, parameters_of
-from portico.learning.core.prefetch.predicted import Predicted
-from portico.learning.core.prefetch.trust import Trust
-from portico.learning.core.prefetch.wanted import Wanted
-from portico.learning.core.prefetch.window import SeenCall, call_key, seen_call
+from portico.learning.core.observation import Layer
+from portico.learning.core.observed_calls import Predicted, SeenCall, Wanted, call_key, seen_call
+from portico.learning.core.observed_values import own_values, parameters_of
+from portico.learning.core.prefetch_predictor import Course, Trust
 
 _BEGAN: Final = datetime(2026, 1, 5, tzinfo=UTC)
 _BETWEEN: Final = timedelta(hours=1)

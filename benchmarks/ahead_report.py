@@ -19,8 +19,7 @@ from benchmarks.ahead_time import SPREAD, THINKS, Pace, Spent, all_served, clock
 from benchmarks.ahead_truth import TRULY_READS, LetIn, let_in
 from portico.bench.report import Report
 from portico.kernel.json import JsonObject
-from portico.learning.core.prefetch.calibration import SURE, SURE_WISHED
-from portico.learning.core.prefetch.records import GATE, LEAST_TRIED
+from portico.learning.core.prefetch_predictor import GATE, LEAST_TRIED, SURE, SURE_WISHED
 
 _PROTOCOL: Final = (
     f"{FOLDS} parts by session, each asked of what the others taught, and itself teaching nothing; "

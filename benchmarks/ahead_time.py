@@ -16,7 +16,7 @@ from benchmarks.ahead_foretold import Foretold, Replayed
 from benchmarks.ahead_gates import TERMS, Lane
 from benchmarks.ahead_sessions import Made, Session, key_of
 from benchmarks.ahead_truth import LetIn
-from portico.learning.core.prefetch.attempt import Use
+from portico.learning.core.prefetch_gates import Use
 
 THINKS: Final = (1.2, 0.5, 0.5, 3.0)
 """Lognormal: median and spread, and between what it is cut; seconds."""

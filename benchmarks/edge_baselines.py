@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Final
 
 from benchmarks.edge_sets import GoldPlan, Place
-from portico.learning.core.dataflow.shape import OutputField, Parameter, StepShape
+from portico.learning.core.dataflow_fields import OutputField, Parameter, StepShape
 
 _HUMP: Final = re.compile(r"([a-z0-9])([A-Z])")
 _NAMES_ITSELF: Final = frozenset({"id", "name", "key", "code"})

@@ -10,10 +10,14 @@ import numpy as np
 from benchmarks.edge_lessons import Asked, chosen, f1
 from benchmarks.edge_sets import GoldPlan, Place
 from portico.kernel.json import JsonObject
-from portico.learning.core.dataflow.candidates import Candidate
-from portico.learning.core.dataflow.learnt import Floors, Weights
-from portico.learning.core.dataflow.propose import confidences, nearly_as_good
-from portico.learning.core.dataflow.signs import Sign
+from portico.learning.core.dataflow import (
+    Candidate,
+    Floors,
+    Sign,
+    Weights,
+    confidences,
+    nearly_as_good,
+)
 
 _BINS: Final = 10
 _DRAWS: Final = 1_000

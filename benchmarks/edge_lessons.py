@@ -10,12 +10,18 @@ from numpy.typing import NDArray
 
 from benchmarks.edge_sets import GoldPlan, Place
 from benchmarks.minimise import Point, minimise
-from portico.learning.core.dataflow.candidates import Candidate, Sought, sought
-from portico.learning.core.dataflow.flows import NO_FLOWS, Flows
-from portico.learning.core.dataflow.learnt import Floors, Weights
-from portico.learning.core.dataflow.meanings import Meanings
-from portico.learning.core.dataflow.propose import confidences, texts_to_embed
-from portico.learning.core.dataflow.signs import AGAINST, Sign
+from portico.learning.core.dataflow import (
+    AGAINST,
+    Candidate,
+    Floors,
+    Sign,
+    Sought,
+    Weights,
+    confidences,
+    sought,
+    texts_to_embed,
+)
+from portico.learning.core.dataflow_fields import NO_FLOWS, Flows, Meanings
 
 Numbers = NDArray[np.float64]
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]

@@ -14,11 +14,8 @@ from benchmarks.edge_lessons import Embed
 from benchmarks.edge_sets import FILES
 from benchmarks.minimise import Point, minimise
 from portico.kernel.json import JsonObject
-from portico.learning.core.dataflow.flows import Flow, Flows
-from portico.learning.core.dataflow.learnt import RankWeights
-from portico.learning.core.dataflow.meanings import Meanings
-from portico.learning.core.dataflow.rank import Source, Sources, texts_of, weighed
-from portico.learning.core.dataflow.shape import Parameter
+from portico.learning.core.dataflow import RankWeights, Source, Sources, texts_of, weighed
+from portico.learning.core.dataflow_fields import Flow, Flows, Meanings, Parameter
 
 _DEPTHS: Final = (1, 5, 10, 20)
 _SPLITS: Final = 20

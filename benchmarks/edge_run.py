@@ -27,7 +27,7 @@ from benchmarks.edge_lessons import (
 )
 from benchmarks.edge_sets import FOUR, GoldPlan, PlanSet
 from portico.kernel.json import JsonObject, JsonValue
-from portico.learning.core.dataflow.learnt import SHOWN, Floors
+from portico.learning.core.dataflow import SHOWN, Floors
 
 Told = Sequence[set[tuple[int, int, str]]]
 Figure = Callable[[Sequence[Asked], Taught, Sequence[GoldPlan]], JsonValue]

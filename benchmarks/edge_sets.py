@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from portico.kernel.json import JsonObject
-from portico.learning.core.dataflow.flows import Flow
-from portico.learning.core.dataflow.read_schema import fields_of, parameters_of
-from portico.learning.core.dataflow.shape import OutputField, Parameter, StepShape
+from portico.learning.core.dataflow_fields import (
+    Flow,
+    OutputField,
+    Parameter,
+    StepShape,
+    fields_of,
+    parameters_of,
+)
 
 EXECUTABLE, GLAIVE, SGD, SEAL = "nestful_executable", "nestful_glaive", "nestful_sgd", "seal_nested"
 FOUR: Final = (EXECUTABLE, GLAIVE, SGD, SEAL)

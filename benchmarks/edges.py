@@ -74,7 +74,7 @@ def edges(
 
 
 def _shipped(sets: Mapping[str, PlanSet], catalogue: Catalogue) -> JsonObject:
-    """As it stands in `learning/core/dataflow/learnt.py`, with the table that ships."""
+    """As it stands in `learning/core/dataflow.py`, with the table that ships."""
     table = StaticTable()
     weights = EdgeRun(sets, table.embed_now).of_all.weights
     ranking, bare = Ranking.of(catalogue, table.embed_now).learnt()

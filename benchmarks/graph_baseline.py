@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from math import log
 
-from portico.learning.core.graph.math import Weighted
+from portico.learning.core.tool_graph import Weighted
 
 
 def plain_ranks(nodes: int, edges: Sequence[Weighted]) -> Sequence[float]:

@@ -24,9 +24,8 @@ from portico.gateway.catalog import Catalogues
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.graph.edge import EdgeKind, ToolEdge
-from portico.learning.core.graph.known_graph import KnownGraph
-from portico.learning.graph.graphs import Graphs
+from portico.learning.core.tool_graph import EdgeKind, KnownGraph, ToolEdge
+from portico.learning.tool_graph import Graphs
 
 _PATHS: Final = 200
 _RUN: Final = 8

@@ -18,7 +18,7 @@ from portico.gateway.core.servers import Server, ServerId, Stdio
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
+from portico.learning.core.tool_graph import EdgeKind, Sightings, ToolEdge
 
 _A_SERVER: Final = 25
 """Tools of one."""

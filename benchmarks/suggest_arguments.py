@@ -8,10 +8,10 @@ from benchmarks.suggest_figures import each_asked
 from benchmarks.suggest_search import Fold
 from benchmarks.suggest_sets import Wanted
 from portico.kernel.json import JsonObject
-from portico.learning.core.dataflow.shape import Parameter
-from portico.learning.core.suggest.fill import Filled, From, fill
-from portico.learning.core.suggest.offered import Offered
-from portico.learning.core.suggest.skeleton import PastStep
+from portico.learning.core.dataflow_fields import Parameter
+from portico.learning.core.intents import Offered
+from portico.learning.core.likely_tools import Filled, From, fill
+from portico.learning.core.past_plans import PastStep
 from portico.workflows.core.plan import Reference
 
 

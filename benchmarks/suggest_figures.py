@@ -11,13 +11,9 @@ from benchmarks.reliability import Bin, expected_error, reliability
 from benchmarks.suggest_lessons import NOTHING_LEARNT, Taught
 from benchmarks.suggest_search import Fold
 from portico.kernel.json import JsonObject, JsonValue
-from portico.learning.core.suggest.calibration import Calibration, Judged
-from portico.learning.core.suggest.choose import choose
-from portico.learning.core.suggest.likely import likely
-from portico.learning.core.suggest.needs import START
-from portico.learning.core.suggest.next_tool import next_tools
-from portico.learning.core.suggest.past import Votes
-from portico.learning.core.suggest.signs import log_odds
+from portico.learning.core.intents import Calibration, Judged, log_odds
+from portico.learning.core.likely_tools import choose, likely, next_tools
+from portico.learning.core.past_plans import START, Votes
 
 AT: Final = 10
 _DRAWS: Final = 1_000

@@ -11,11 +11,9 @@ from benchmarks.minimise import Point, minimise
 from benchmarks.suggest_search import Fold, Ready
 from benchmarks.suggest_sets import LINK
 from portico.bench.tool_sets import evenly
-from portico.learning.core.suggest.calibration import Calibration, Judged
-from portico.learning.core.suggest.likely import likely_signs
-from portico.learning.core.suggest.needs import Learnt
-from portico.learning.core.suggest.next_tool import next_signs
-from portico.learning.core.suggest.signs import AGAINST, Sign, Signs, Weights
+from portico.learning.core.intents import AGAINST, Calibration, Judged, Sign, Signs, Weights
+from portico.learning.core.likely_tools import likely_signs, next_signs
+from portico.learning.core.past_plans import Learnt
 
 _PLANS: Final = 300
 """Of a set, that are learnt from: the others were seen."""

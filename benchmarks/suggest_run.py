@@ -31,9 +31,8 @@ from benchmarks.suggest_search import Fold, Ready, Sets
 from benchmarks.suggest_sets import LINK, NESTFUL, ULTRA
 from portico.bench.tool_sets import evenly
 from portico.kernel.json import JsonObject
-from portico.learning.core.suggest.calibration import Calibration
-from portico.learning.core.suggest.signs import Weights
-from portico.learning.core.suggest.suggest import suggest
+from portico.learning.core.intents import Calibration, Weights
+from portico.learning.core.suggestions import suggest
 
 BY_PLAN: Final = f"{LINK}_by_plan"
 _TIMED: Final = 300

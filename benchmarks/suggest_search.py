@@ -13,10 +13,8 @@ from portico.adapters.stemming import stem
 from portico.bench.search import Embeds
 from portico.gateway.core.search import Question, SearchIndex, texts_to_embed, texts_to_index
 from portico.gateway.core.search_scoring import STATIC, Learning
-from portico.learning.core.suggest.asked import Asked, Searched
-from portico.learning.core.suggest.intent import sub_steps, without_values
-from portico.learning.core.suggest.needs import Learnt
-from portico.learning.core.suggest.past import PastPlan, PastPlans, words_of
+from portico.learning.core.intents import sub_steps, without_values
+from portico.learning.core.past_plans import Asked, Learnt, PastPlan, PastPlans, Searched, words_of
 
 HITS: Final = 40
 _FOLDS: Final = 5

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from benchmarks.edge_sets import FOUR, GoldPlan, read_plans
 from portico.gateway.core.search_text import ToolText
-from portico.learning.core.dataflow.shape import Parameter
-from portico.learning.core.suggest.offered import Offered
-from portico.learning.core.suggest.skeleton import PastStep
+from portico.learning.core.dataflow_fields import Parameter
+from portico.learning.core.intents import Offered
+from portico.learning.core.past_plans import PastStep
 from portico.workflows.core.plan import Reference, topological
 
 LINK, ULTRA, TMDB = "toollinkos", "ultratool", "tmdb"

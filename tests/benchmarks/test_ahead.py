@@ -29,7 +29,7 @@ from benchmarks.ahead_work import Template
 from benchmarks.ahead_world import make_world
 from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
-from portico.learning.core.prefetch.trust import ENOUGH
+from portico.learning.core.prefetch_predictor import ENOUGH
 from tests.benchmarks.small_sessions import (
     LIST,
     READ,

@@ -16,8 +16,8 @@ from benchmarks.search_models import Encoders
 from portico.adapters.embeddings.encoders import EncoderFolder
 from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
-from portico.learning.core.dataflow.flows import Flow
-from portico.learning.core.dataflow.signs import Sign
+from portico.learning.core.dataflow import Sign
+from portico.learning.core.dataflow_fields import Flow
 from tests.adapters.embeddings.tiny import publish
 from tests.benchmarks.small_plans import write_plans
 from tests.gateway.core.shop import embedded

@@ -17,9 +17,8 @@ from portico.gateway.core.search_scoring import SHIPPED
 from portico.gateway.core.search_text import EmbeddingModel
 from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
-from portico.learning.core.suggest.calibration import SHIPPED as LINE
-from portico.learning.core.suggest.calibration import Judged
-from portico.learning.core.suggest.weights import LIKELY, NEXT
+from portico.learning.core.intents import LIKELY, NEXT, Judged
+from portico.learning.core.intents import SHIPPED as LINE
 from portico.workflows.core.plan import Reference
 from tests.benchmarks.small_wishes import FIRST, write_wishes
 from tests.gateway.core.shop import Floats, embedded

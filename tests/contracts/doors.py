@@ -108,10 +108,9 @@ from portico.guard.ports import (
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.learning.graph_ports import EdgeBook, LearntCounts
-from portico.learning.ports import SeenFlows
+from portico.learning.observation import EdgeBook, LearntCounts, SeenFlows
 from portico.learning.prefetch_ports import Elsewhere
-from portico.learning.suggest_ports import PastPlanBook, Suggestions
+from portico.learning.suggestions import PastPlanBook, Suggestions
 from portico.testing.agent_data import MemoryAgents, MemoryTraceReports, MemoryTraces
 from portico.testing.approvals import MemoryApprovals
 from portico.testing.bridge_conversations import (

@@ -13,8 +13,8 @@ from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace, m
 from portico.gateway.core.servers import ServerId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.graph.edge import EdgeKind, KnownEdges, Sightings, ToolEdge
-from portico.learning.core.learnt_count import Count, CountKey
+from portico.learning.core.observation import Count, CountKey
+from portico.learning.core.tool_graph import EdgeKind, KnownEdges, Sightings, ToolEdge
 from portico.testing.gateway import a_server
 from portico.testing.memory_store import BEGINNING
 from tests.contracts.doors import Doors

@@ -12,11 +12,10 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.suggest.kept_plan import PastPlanId
-from portico.learning.core.suggest.kept_suggestion import NothingSuggested, SuggestionNotFound
-from portico.learning.core.suggest.mode import Mode
-from portico.learning.core.suggest.threshold import Outcome
-from portico.learning.suggest_ports import PastPlanBook, Suggestions
+from portico.learning.core.intents import Outcome
+from portico.learning.core.past_plans import PastPlanId
+from portico.learning.core.suggestions import Mode, NothingSuggested, SuggestionNotFound
+from portico.learning.suggestions import PastPlanBook, Suggestions
 from portico.testing.gateway import a_saved_workflow
 from portico.testing.guard import an_identity
 from portico.testing.learning import a_past_plan, a_suggestion

@@ -27,7 +27,7 @@ from portico.guard.core.principals import Role
 from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch_gates import AheadTerms
 from portico.testing.engine import MemoryEventLog
 from portico.testing.gateway import ScriptedUpstreams, an_approved_server, seen
 from portico.testing.gateway_fakes import memory_gateway

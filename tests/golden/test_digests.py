@@ -62,12 +62,10 @@ from portico.interfaces.http.v1 import chat
 from portico.kernel.effect import Effect
 from portico.kernel.ids import Id, RunId
 from portico.kernel.label import PUBLIC
-from portico.learning.core.prefetch.derivations import Fixed, Taken
-from portico.learning.core.prefetch.forms import form_of
-from portico.learning.core.prefetch.predict import Guess
-from portico.learning.core.prefetch.signs import bucket
-from portico.learning.core.prefetch.window import call_key
-from portico.learning.core.suggest.kept_plan import PastPlanId
+from portico.learning.core.argument_derivations import Fixed, Taken
+from portico.learning.core.observed_calls import call_key, form_of
+from portico.learning.core.past_plans import PastPlanId
+from portico.learning.core.prefetch_predictor import Guess, bucket
 from portico.workflows import control, programs
 from portico.workflows import runs as start_workflow
 from portico.workflows.core.plan import Plan

@@ -57,11 +57,11 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import Id
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import PrincipalKind
-from portico.learning.core.prefetch import derivations
-from portico.learning.core.prefetch.forms import EdgeKey
-from portico.learning.core.prefetch.layer import FOLLOWS, RECORD, Increment, Layer
-from portico.learning.core.prefetch.switches import read_switches, switches_json
-from portico.learning.core.suggest.skeleton_document import read_skeleton, skeleton_document
+from portico.learning.core import argument_derivations
+from portico.learning.core.observation import FOLLOWS, RECORD, Increment, Layer
+from portico.learning.core.observed_calls import EdgeKey
+from portico.learning.core.past_plans import read_skeleton, skeleton_document
+from portico.learning.core.prefetch_gates import read_switches, switches_json
 from portico.workflows.core.plan_documents import plan_document, read_plan
 from portico.workflows.core.plan_report import discreet, outline_from
 from portico.workflows.core.plan_values import step_document
@@ -102,7 +102,7 @@ BOTH_WAYS: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], object
     "inferred schema": (shape_from, shape_json),
     "steps of a past plan": (read_skeleton, skeleton_document),
     "edge": (EdgeKey.parse, str),
-    "derivation": (derivations.read, derivations.written),
+    "derivation": (argument_derivations.read, argument_derivations.written),
     "counters": (
         lambda told: Layer.of(PUBLIC, [Increment(*each) for each in told]),
         lambda its: [*its.counted()],

@@ -28,7 +28,7 @@ from portico.gateway.approved_calls import APPROVED_CALL
 from portico.interfaces.cli.app import build
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.label import Level
-from portico.learning.core.prefetch.gates import ARRIVAL, GATES
+from portico.learning.core.prefetch_gates import ARRIVAL, GATES
 from portico.settings.model import Settings
 from portico.workflows.core.programs import PROGRAM
 from portico.workflows.execution import WORKFLOW

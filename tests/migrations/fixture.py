@@ -50,8 +50,8 @@ from portico.guard.spaces import InstallHome, SpaceWish
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
-from portico.learning.core.learnt_count import Count, CountKey
+from portico.learning.core.observation import Count, CountKey
+from portico.learning.core.tool_graph import EdgeKind, Sightings, ToolEdge
 from portico.sandbox.core.profile import Place, Profile
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent, an_agent_run
 from portico.testing.gateway import a_saved_workflow, a_server, a_tool, an_approved_server

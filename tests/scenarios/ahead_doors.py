@@ -44,13 +44,11 @@ from portico.kernel.ids import ApprovalId, ContextId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label, meet
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.layer import Increment, Layer
-from portico.learning.core.prefetch.predicted import Origin, Predicted, Source
-from portico.learning.core.prefetch.wanted import Wanted
-from portico.learning.core.prefetch.window import SeenCall
-from portico.learning.core.suggest.fill import From
-from portico.learning.core.suggest.fill import Origin as Intended
-from portico.learning.core.suggest.suggested import Suggested, SuggestedStep
+from portico.learning.core.likely_tools import From
+from portico.learning.core.likely_tools import Origin as Intended
+from portico.learning.core.observation import Increment, Layer
+from portico.learning.core.observed_calls import Origin, Predicted, SeenCall, Source, Wanted
+from portico.learning.core.suggestions import Suggested, SuggestedStep
 from portico.testing.guard import MemoryContexts
 from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.core.plan import Plan, Step

@@ -19,17 +19,21 @@ from portico.kernel.ids import ContextId, PrincipalId
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.attempt import Attempt
-from portico.learning.core.prefetch.buffer import Buffer, Held, Place, key_of
-from portico.learning.core.prefetch.gates import ARRIVAL, GATES, stays_here
-from portico.learning.core.prefetch.layer import Layer
-from portico.learning.core.prefetch.predicted import Origin, Source
-from portico.learning.core.prefetch.switches import AheadMode, Switches
-from portico.learning.core.suggest.first_reads import FirstReads, KnownRead
-from portico.learning.core.suggest.mode import Mode
-from portico.learning.prefetch.lane import Lane
-from portico.learning.prefetch.layers import Layers
-from portico.learning.prefetch.still_so import StillSo
+from portico.learning.core.observation import Layer
+from portico.learning.core.observed_calls import Origin, Source
+from portico.learning.core.prefetch_cache import Buffer, Held, Place, key_of
+from portico.learning.core.prefetch_gates import (
+    ARRIVAL,
+    GATES,
+    AheadMode,
+    Attempt,
+    Switches,
+    stays_here,
+)
+from portico.learning.core.suggestions import FirstReads, KnownRead, Mode
+from portico.learning.observation import Layers
+from portico.learning.prefetch_cache import Lane
+from portico.learning.prefetch_gates import StillSo
 from portico.workflows.core.plan import Step
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -87,8 +91,8 @@ def _nobody_strange(attempt: Attempt) -> Attempt:
 
 
 def _switched(patch: pytest.MonkeyPatch, on: Callable[[Switches, Server, Act], bool]) -> None:
-    for place in ("lane", "still_so"):
-        patch.setattr(f"portico.learning.prefetch.{place}.switched_on", on)
+    for module in ("prefetch_cache", "prefetch_gates"):
+        patch.setattr(f"portico.learning.{module}.switched_on", on)
 
 
 def _all_their_own(attempt: Attempt) -> Attempt:
@@ -148,7 +152,7 @@ def _hash_without(what: str) -> Patch:
 
 def _any_arguments(patch: pytest.MonkeyPatch) -> None:
     _hash_without("arguments")(patch)
-    patch.setattr("portico.learning.core.prefetch.buffer._exactly", lambda *_: True)
+    patch.setattr("portico.learning.core.prefetch_cache._exactly", lambda *_: True)
 
 
 def _place(*, principal: bool = True, context: bool = True) -> Patch:
@@ -160,7 +164,7 @@ def _place(*, principal: bool = True, context: bool = True) -> Patch:
         )
 
     def put(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr("portico.learning.core.prefetch.buffer.place_of", place)
+        patch.setattr("portico.learning.core.prefetch_cache.place_of", place)
         if not principal:
             _hash_without("principal")(patch)
             patch.setattr(Buffer, "has_any", lambda *_: True)
@@ -200,12 +204,12 @@ def _behind_changes(patch: pytest.MonkeyPatch) -> None:
 
 
 def _always_sure(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("portico.learning.suggest.suggest_workflow.mode_of", lambda *_: Mode.RAN_AHEAD)
+    patch.setattr("portico.learning.suggestions.mode_of", lambda *_: Mode.RAN_AHEAD)
 
 
 def _not_taken_in(patch: pytest.MonkeyPatch) -> None:
     """Whoever is shown a plan stays as they are, however secret it is."""
-    patch.setattr("portico.learning.suggest.suggest_workflow.join", lambda labels: labels[0])
+    patch.setattr("portico.learning.suggestions.join", lambda labels: labels[0])
 
 
 def _both(*patches: Patch) -> Patch:
@@ -218,10 +222,10 @@ def _both(*patches: Patch) -> Patch:
 
 def _no_records(patch: pytest.MonkeyPatch) -> None:
     """Whatever is foretold is made."""
-    patch.setattr("portico.learning.core.prefetch.predict.SURE", 0.0)
-    patch.setattr("portico.learning.core.prefetch.predict.SURE_WISHED", 0.0)
-    patch.setattr("portico.learning.core.prefetch.records.LEAST_TRIED", 0)
-    patch.setattr("portico.learning.core.prefetch.records.GATE", 0.0)
+    patch.setattr("portico.learning.core.prefetch_predictor.SURE", 0.0)
+    patch.setattr("portico.learning.core.prefetch_predictor.SURE_WISHED", 0.0)
+    patch.setattr("portico.learning.core.prefetch_predictor.LEAST_TRIED", 0)
+    patch.setattr("portico.learning.core.prefetch_predictor.GATE", 0.0)
 
 
 def _all_layers(patch: pytest.MonkeyPatch) -> None:
@@ -238,11 +242,11 @@ def _all_layers(patch: pytest.MonkeyPatch) -> None:
 def _no_sources(patch: pytest.MonkeyPatch) -> None:
     """As if every value were nobody's."""
     nobodys = frozenset({Source(Origin.CONSTANT)})
-    patch.setattr("portico.learning.core.prefetch.predict.sources_of", lambda *_: nobodys)
+    patch.setattr("portico.learning.core.prefetch_predictor.sources_of", lambda *_: nobodys)
 
 
 def _values_are_kept(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("portico.learning.core.prefetch.explain.nobodys", lambda *_: True)
+    patch.setattr("portico.learning.core.argument_derivations.nobodys", lambda *_: True)
 
 
 OUT: Final[Mapping[str, Without]] = {

@@ -25,26 +25,25 @@ from portico.guard.ports import Rules
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.fair_effort import FairEffort
-from portico.learning.core.prefetch.gates import ARRIVAL, GATES, ArrivalGate, Gate
-from portico.learning.core.prefetch.switches import (
+from portico.learning.core.prefetch_cache import FairEffort, TrustInAll
+from portico.learning.core.prefetch_gates import (
+    ARRIVAL,
+    GATES,
     AheadMode,
+    AheadTerms,
+    ArrivalGate,
+    Gate,
     ServerSwitch,
     SpaceSwitches,
     switches_json,
 )
-from portico.learning.core.prefetch.terms import AheadTerms
-from portico.learning.core.prefetch.trust_in_all import TrustInAll
-from portico.learning.prefetch.ask_ahead import AskAhead
-from portico.learning.prefetch.lane import Lane
-from portico.learning.prefetch.layers import Layers
-from portico.learning.prefetch.run_ahead import RunAhead
-from portico.learning.prefetch.still_so import StillSo
-from portico.learning.prefetch.switchboard import AHEAD, Switchboard
-from portico.learning.prefetch.tasks import Foretelling, Tasks
-from portico.learning.prefetch.watching import Watching
+from portico.learning.observation import Foretelling, Layers, Tasks
+from portico.learning.prefetch import RunAhead, Watching
+from portico.learning.prefetch_cache import AskAhead, Lane
+from portico.learning.prefetch_gates import StillSo
 from portico.learning.prefetch_ports import AheadTally
-from portico.learning.suggest.read_first import ReadFirst
+from portico.learning.prefetch_switches import AHEAD, Switchboard
+from portico.learning.suggestions import ReadFirst
 from portico.testing.engine import MemoryBus
 from portico.testing.gateway import MemoryAcquaintances
 from portico.testing.guard import MemorySpaceSettings, a_gate, a_space

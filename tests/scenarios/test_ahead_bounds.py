@@ -16,10 +16,9 @@ from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.course import Course
-from portico.learning.core.prefetch.forms import EdgeKey
-from portico.learning.core.prefetch.layer import RECORD, Layer
-from portico.learning.core.prefetch.window import seen_call
+from portico.learning.core.observation import RECORD, Layer
+from portico.learning.core.observed_calls import EdgeKey, seen_call
+from portico.learning.core.prefetch_predictor import Course
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.guard import a_person
 from portico.testing.memory_store import BEGINNING

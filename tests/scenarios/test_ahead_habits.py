@@ -15,7 +15,7 @@ import pytest
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.course import Course
+from portico.learning.core.prefetch_predictor import Course
 from tests.scenarios.ahead_gates_out import LEARNT_OUT
 from tests.scenarios.ahead_house import AheadHouse, lived_in
 from tests.scenarios.ahead_moves import MOVES, Play

@@ -17,17 +17,20 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level, may_read
 from portico.kernel.principal import Principal
-from portico.learning.core.suggest.asked import Asked, Searched
-from portico.learning.core.suggest.calibration import Calibration
-from portico.learning.core.suggest.intent import Kind
-from portico.learning.core.suggest.mode import Mode
-from portico.learning.core.suggest.needs import Learnt
-from portico.learning.core.suggest.past import Near, PastPlan
-from portico.learning.core.suggest.skeleton import Constant, FromIntent, Kept, PastStep
-from portico.learning.core.suggest.suggestion import Suggestion
-from portico.learning.suggest.gather_evidence import Evidence, GatherEvidence
-from portico.learning.suggest.offered_tools import OfferedTools
-from portico.learning.suggest.suggest_workflow import SuggestWorkflow
+from portico.learning.core.intents import Calibration, Kind
+from portico.learning.core.past_plans import (
+    Asked,
+    Constant,
+    FromIntent,
+    Kept,
+    Learnt,
+    Near,
+    PastPlan,
+    PastStep,
+    Searched,
+)
+from portico.learning.core.suggestions import Mode, Suggestion
+from portico.learning.suggestions import Evidence, GatherEvidence, OfferedTools, SuggestWorkflow
 from portico.testing.gateway import MemoryResults
 from portico.testing.guard import an_identity
 from portico.testing.learning import MemorySuggestions, a_past_plan

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from portico.learning.core.prefetch.gates import ARRIVAL, GATES
+from portico.learning.core.prefetch_gates import ARRIVAL, GATES
 from tests.scenarios.ahead_gates_out import OUT
 from tests.scenarios.ahead_house import AheadHouse, lived_in
 from tests.scenarios.ahead_moves import Play, go_on

@@ -8,8 +8,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from portico.guard.core.rate_limits import CallRates
-from portico.learning.core.prefetch.switches import AheadMode
-from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch_gates import AheadMode, AheadTerms
 from portico.sandbox.core.profile import Place
 from portico.settings.agents import ProviderEntry
 from portico.settings.gateway import WebSettings

@@ -24,7 +24,7 @@ from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch_gates import AheadTerms
 from portico.testing.gateway_fakes import memory_workflows
 from portico.workflows.core.plan import Plan
 from portico.workflows.core.plan_documents import read_plan

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Final
 
-from portico.learning.core.graph.math import Weighted
+from portico.learning.core.tool_graph import Weighted
 
 # Ranks and paths by rustworkx, communities by graspologic-native: both are Rust, and are loaded
 # when they are first asked for something.

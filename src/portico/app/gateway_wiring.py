@@ -80,10 +80,9 @@ from portico.interfaces.http.use_cases import GatewayUseCases
 from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.json import JsonValue
-from portico.learning.graph.graphs import Graphs
-from portico.learning.lessons import Lessons
-from portico.learning.ports import Learns
-from portico.learning.suggest.plan_lessons import PlanLessons
+from portico.learning.observation import Learns, Lessons
+from portico.learning.past_plans import PlanLessons
+from portico.learning.tool_graph import Graphs
 from portico.workflows.core.plan_documents import plan_schema
 from portico.workflows.core.texts import own_tools
 from portico.workflows.plan_checks import CheckPlan

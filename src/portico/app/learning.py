@@ -32,43 +32,53 @@ from portico.interfaces.http.use_cases import AheadUseCases, GraphUseCases, Sugg
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.course import Course
-from portico.learning.core.prefetch.terms import AheadTerms
-from portico.learning.dataflow.find_producers import FindProducers
-from portico.learning.dataflow.propose_edges import ProposeEdges
-from portico.learning.graph.graphs import Graphs
-from portico.learning.graph.look_at_graph import (
+from portico.learning.core.prefetch_gates import AheadTerms
+from portico.learning.core.prefetch_predictor import Course
+from portico.learning.dataflow import FindProducers, ProposeEdges
+from portico.learning.observation import (
+    EdgeBook,
+    EdgeNotes,
+    Layers,
+    Learns,
+    LearntCounts,
+    Lessons,
+    SeenFlows,
+    Tasks,
+)
+from portico.learning.past_plans import PlanLessons
+from portico.learning.prefetch import (
+    AheadFigures,
+    AheadMeter,
+    AheadNews,
+    ListAheadEdges,
+    RunAhead,
+    ShowAhead,
+    SwitchAhead,
+    Watching,
+)
+from portico.learning.prefetch_cache import AskAhead, Lane
+from portico.learning.prefetch_gates import StillSo
+from portico.learning.prefetch_ports import Elsewhere
+from portico.learning.prefetch_switches import Switchboard
+from portico.learning.suggestions import (
+    GatherEvidence,
+    GiveFeedback,
+    PastPlanBook,
+    ReadFirst,
+    Settle,
+    Suggestions,
+    SuggestWorkflow,
+    TakeSuggestion,
+    These,
+)
+from portico.learning.tool_graph import (
     ExportGraph,
     FindWays,
+    Graphs,
     ListCommunities,
     ListNeighbours,
     ShowGraphFigures,
 )
-from portico.learning.graph_ports import EdgeBook, LearntCounts
-from portico.learning.lessons import Lessons
-from portico.learning.ports import EdgeNotes, Learns, SeenFlows
-from portico.learning.prefetch.ask_ahead import AskAhead
-from portico.learning.prefetch.figures import AheadFigures, AheadMeter
-from portico.learning.prefetch.lane import Lane
-from portico.learning.prefetch.layers import Layers
-from portico.learning.prefetch.news import AheadNews
-from portico.learning.prefetch.run_ahead import RunAhead
-from portico.learning.prefetch.show_ahead import ListAheadEdges, ShowAhead
-from portico.learning.prefetch.still_so import StillSo
-from portico.learning.prefetch.switch_ahead import SwitchAhead
-from portico.learning.prefetch.switchboard import Switchboard
-from portico.learning.prefetch.tasks import Tasks
-from portico.learning.prefetch.watching import Watching
-from portico.learning.prefetch_ports import Elsewhere
-from portico.learning.suggest.gather_evidence import GatherEvidence
-from portico.learning.suggest.give_feedback import GiveFeedback
-from portico.learning.suggest.plan_lessons import PlanLessons
-from portico.learning.suggest.read_first import ReadFirst
-from portico.learning.suggest.settle import Settle
-from portico.learning.suggest.suggest_workflow import SuggestWorkflow
-from portico.learning.suggest.take_suggestion import TakeSuggestion
-from portico.learning.suggest.these import These
-from portico.learning.suggest_ports import PastPlanBook, Suggestions
 from portico.settings.gateway import AheadSettings
 from portico.workflows.core.plan import Expressions
 

@@ -33,8 +33,8 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
-from portico.learning.dataflow.propose_edges import ProposeEdges
-from portico.learning.suggest.take_suggestion import TakeSuggestion
+from portico.learning.dataflow import ProposeEdges
+from portico.learning.suggestions import TakeSuggestion
 from portico.settings.gateway import WorkflowsSettings
 from portico.workflows.control import (
     CancelWorkflow,

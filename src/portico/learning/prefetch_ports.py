@@ -6,9 +6,9 @@ from typing import Protocol
 from portico.guard.core.access_request import Act
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.forms import EdgeKey
-from portico.learning.core.prefetch.switches import Switches
-from portico.learning.core.prefetch.totals import Waste
+from portico.learning.core.observed_calls import EdgeKey
+from portico.learning.core.prefetch import Waste
+from portico.learning.core.prefetch_gates import Switches
 
 
 class AheadTally(Protocol):

@@ -17,8 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from portico.gateway.core.catalog_snapshot import server_name
 from portico.gateway.core.errors import BadServerName
-from portico.learning.core.prefetch.switches import AheadMode
-from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch_gates import AheadMode, AheadTerms
 from portico.sandbox.core.errors import BadPlace
 from portico.sandbox.core.profile import Place
 

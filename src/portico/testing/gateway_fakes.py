@@ -30,8 +30,8 @@ from portico.guard.ports import Audit, Rules
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.label import Label, Level
-from portico.learning.core.prefetch.terms import AheadTerms
-from portico.learning.core.prefetch.totals import Waste
+from portico.learning.core.prefetch import Waste
+from portico.learning.core.prefetch_gates import AheadTerms
 from portico.sandbox.requests import Interpreter
 from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedErrands
 from portico.testing.engine import MemoryEventLog

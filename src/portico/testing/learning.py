@@ -14,20 +14,19 @@ from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import PUBLIC, Label, may_read
 from portico.kernel.principal import Principal
-from portico.learning.core.graph.edge import KnownEdges, Sightings, ToolEdge
-from portico.learning.core.learnt_count import Count, CountKey
-from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
-from portico.learning.core.suggest.kept_suggestion import (
+from portico.learning.core.intents import Outcome
+from portico.learning.core.observation import Count, CountKey
+from portico.learning.core.past_plans import KeptPlan, PastPlanId
+from portico.learning.core.suggestions import (
     LIFE,
     KeptSuggestion,
+    Mode,
     NothingSuggested,
     SuggestionNotFound,
 )
-from portico.learning.core.suggest.mode import Mode
-from portico.learning.core.suggest.threshold import Outcome
-from portico.learning.graph.graphs import Graphs
-from portico.learning.lessons import Lessons
-from portico.learning.ports import EdgeNotes
+from portico.learning.core.tool_graph import KnownEdges, Sightings, ToolEdge
+from portico.learning.observation import EdgeNotes, Lessons
+from portico.learning.tool_graph import Graphs
 from portico.testing.guard import MemoryTaskContexts
 from portico.testing.memory_store import BEGINNING, MemoryWorld, RowRefused, SeededEntropy
 from portico.workflows.core.plan_learning import SuggestionId

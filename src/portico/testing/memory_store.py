@@ -43,10 +43,10 @@ from portico.kernel.budget import Cost
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
-from portico.learning.core.graph.edge import Sightings, ToolEdge
-from portico.learning.core.learnt_count import Count, CountKey
-from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
-from portico.learning.core.suggest.kept_suggestion import KeptSuggestion
+from portico.learning.core.observation import Count, CountKey
+from portico.learning.core.past_plans import KeptPlan, PastPlanId
+from portico.learning.core.suggestions import KeptSuggestion
+from portico.learning.core.tool_graph import Sightings, ToolEdge
 from portico.workflows.core.plan_learning import SuggestionId
 from portico.workflows.core.saved import SavedWorkflow
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from portico.adapters.graph import RustGraphMath
-from portico.learning.core.graph.math import Weighted
+from portico.learning.core.tool_graph import Weighted
 
 MATH = RustGraphMath()
 

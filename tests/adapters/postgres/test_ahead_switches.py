@@ -19,12 +19,9 @@ from portico.adapters.postgres.transaction import BusAfterCommit, Transactions, 
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.switches import AheadMode, Switches
-from portico.learning.core.prefetch.terms import AheadTerms
-from portico.learning.prefetch.news import TOPIC, AheadNews
-from portico.learning.prefetch.show_ahead import ShowAhead
-from portico.learning.prefetch.switch_ahead import AheadWish, SwitchAhead
-from portico.learning.prefetch.switchboard import AHEAD, Switchboard
+from portico.learning.core.prefetch_gates import AheadMode, AheadTerms, Switches
+from portico.learning.prefetch import TOPIC, AheadNews, AheadWish, ShowAhead, SwitchAhead
+from portico.learning.prefetch_switches import AHEAD, Switchboard
 
 pytestmark = [pytest.mark.postgres]
 

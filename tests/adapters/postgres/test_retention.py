@@ -37,8 +37,8 @@ from portico.guard.core.approvals import Outcome
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
-from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
-from portico.learning.core.learnt_count import Count, CountKey
+from portico.learning.core.observation import Count, CountKey
+from portico.learning.core.tool_graph import EdgeKind, Sightings, ToolEdge
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
 from portico.testing.gateway import a_server
 from portico.testing.learning import a_past_plan, a_suggestion

@@ -26,8 +26,8 @@ from portico.adapters.telemetry.setup import ExporterMissing, ObserveWishes, Obs
 from portico.adapters.telemetry.slow_calls import SlowCalls, Thresholds
 from portico.adapters.telemetry.spans import continuing, current_trace_id, remote, span, traceparent
 from portico.agents.core.traces import AgentRunStatus, RunTrace, WholeTrace
-from portico.learning.core.prefetch.gates import GATES
-from portico.learning.core.prefetch.totals import Waste
+from portico.learning.core.prefetch import Waste
+from portico.learning.core.prefetch_gates import GATES
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
 from portico.testing.guard import a_person
 from tests.interfaces.http.asgi import Answer, ask

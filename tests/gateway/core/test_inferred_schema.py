@@ -31,11 +31,9 @@ from portico.gateway.core.servers import ServerId
 from portico.gateway.core.tool_usage import faded
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
-from portico.learning.core.learnt_count import Count, CountKey
-from portico.learning.core.prefetch.forms import CallForm
-from portico.learning.core.prefetch.layer import WAYS, Layer
-from portico.learning.core.prefetch.learning import follow, scopes
-from portico.learning.core.prefetch.signs import Stand
+from portico.learning.core.observation import WAYS, Count, CountKey, Layer
+from portico.learning.core.observed_calls import CallForm
+from portico.learning.core.prefetch_predictor import Stand, follow, scopes
 from portico.learning.core.provenance import Trace, came_from, gave, telling, took
 from portico.testing.gateway import a_server
 from portico.testing.memory_store import BEGINNING

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from portico.learning.core.prefetch.gates import GATES
+from portico.learning.core.prefetch_gates import GATES
 from tests.interfaces.cli.command_line import CommandLine
 
 FIGURES = {

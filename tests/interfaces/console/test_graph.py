@@ -24,10 +24,9 @@ from portico.interfaces.console.screens.tool_graph import (
     placed,
     radius_of,
 )
-from portico.learning.core.graph.analysis import Community
-from portico.learning.core.graph.path import Hop
-from portico.learning.core.graph.path import Path as Way
-from portico.learning.graph.look_at_graph import Ways
+from portico.learning.core.tool_graph import Community, Hop
+from portico.learning.core.tool_graph import Path as Way
+from portico.learning.tool_graph import Ways
 from tests.interfaces.console.conftest import Browser
 from tests.interfaces.console.shop import FIND, handed_on, offers
 

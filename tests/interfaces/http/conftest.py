@@ -30,7 +30,7 @@ from portico.interfaces.http.use_cases import BridgeUseCases, GatewayUseCases, U
 from portico.interfaces.mcp.bridge.definitions import BridgeUses
 from portico.interfaces.mcp.debate.definitions import DebateUses
 from portico.interfaces.mcp.request_context import GatewayUses
-from portico.learning.lessons import Lessons
+from portico.learning.observation import Lessons
 from portico.testing.engine import MemoryBus, MemoryEventLog, MemoryReceipts
 from portico.testing.gateway import ScriptedUpstreams
 from portico.testing.gateway_fakes import ANYTHING, memory_gateway

@@ -34,7 +34,7 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.learning.core.suggest.suggestion import Suggestion
+from portico.learning.core.suggestions import Suggestion
 from portico.testing.engine import MemoryBus
 from portico.workflows.core.errors import NotAWorkflow
 from portico.workflows.core.plan_report import WorkflowReport

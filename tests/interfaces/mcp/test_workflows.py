@@ -10,7 +10,7 @@ from mcp_types import TextContent
 
 from portico.interfaces.mcp.tool_values import ERROR_META
 from portico.interfaces.mcp.tools import SUGGESTION_META
-from portico.learning.core.suggest.threshold import Outcome
+from portico.learning.core.intents import Outcome
 from portico.testing.memory_store import BEGINNING
 from portico.workflows.core.plan import BadPlan, PlanFault
 from portico.workflows.core.plan_learning import SuggestionId
@@ -27,7 +27,7 @@ from portico.workflows.core.texts import WORKFLOW_META
 from portico.workflows.runs import RunWorkflowWish
 from tests.interfaces.mcp.gateway import ERAS, RUN, Site
 from tests.interfaces.mcp.test_calls import call, text
-from tests.learning.core.test_suggestion_words import ID, MADE
+from tests.learning.core.test_suggestions import ID, MADE
 
 PLAN = {"steps": [{"id": "read", "tool": "box.look"}]}
 WAITS = StepReport(id="send", tool="mail.send", state=StepStanding.WAITING, approval="apr_1")

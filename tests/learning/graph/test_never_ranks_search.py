@@ -9,11 +9,11 @@ import pytest
 import portico
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.label import PUBLIC
-from portico.learning.core.graph.edge import EdgeKind, ToolEdge
+from portico.learning.core.tool_graph import EdgeKind, ToolEdge
 from portico.testing.gateway_fakes import ANYTHING
 from portico.testing.guard import MemoryRules
 from tests.gateway.open_room import ANA, READ, WEATHER, OpenRoom
-from tests.learning.graph.test_graphs import in_task
+from tests.learning.test_tool_graph import in_task
 
 SOURCE = Path(portico.__file__).parent
 SEARCH = ["portico.gateway.search", "portico.gateway.search_index"]
@@ -57,7 +57,7 @@ def test_nothing_that_search_is_made_of_knows_the_graph(start: str) -> None:
 
 
 def test_that_would_be_seen() -> None:
-    assert any(it.startswith(GRAPH) for it in reached("portico.learning.graph.look_at_graph"))
+    assert any(it.startswith(GRAPH) for it in reached("portico.learning.tool_graph"))
 
 
 @pytest.mark.requirement("gateway:graph:never-ranks")

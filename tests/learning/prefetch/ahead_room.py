@@ -15,19 +15,21 @@ from portico.guard.ports import Rules
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.attempt import Use
-from portico.learning.core.prefetch.buffer import place_of
-from portico.learning.core.prefetch.forms import EdgeKey, form_of
-from portico.learning.core.prefetch.layer import Increment, Layer
-from portico.learning.core.prefetch.predicted import Origin, Predicted, Source
-from portico.learning.core.prefetch.switches import SpaceSwitches, switches_json
-from portico.learning.core.prefetch.terms import AheadTerms
-from portico.learning.core.prefetch.trust import Trust
-from portico.learning.core.prefetch.trust_in_all import TrustInAll
-from portico.learning.core.prefetch.wanted import Wanted
-from portico.learning.core.prefetch.window import SeenCall
-from portico.learning.prefetch.switchboard import AHEAD
-from portico.learning.prefetch.tasks import Tasks
+from portico.learning.core.observation import Increment, Layer
+from portico.learning.core.observed_calls import (
+    EdgeKey,
+    Origin,
+    Predicted,
+    SeenCall,
+    Source,
+    Wanted,
+    form_of,
+)
+from portico.learning.core.prefetch_cache import TrustInAll, place_of
+from portico.learning.core.prefetch_gates import AheadTerms, SpaceSwitches, Use, switches_json
+from portico.learning.core.prefetch_predictor import Trust
+from portico.learning.observation import Tasks
+from portico.learning.prefetch_switches import AHEAD
 from portico.testing.gateway import a_tool
 from portico.testing.gateway_fakes import CountedAhead
 from portico.testing.guard import MemoryAudit, MemorySpaceSettings

@@ -15,11 +15,11 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.terms import AheadTerms
-from portico.learning.core.prefetch.wanted import Wanted
-from portico.learning.core.suggest.calibration import Calibration
-from portico.learning.core.suggest.suggestion import Suggestion
-from portico.learning.suggest.suggest_workflow import SuggestWorkflow
+from portico.learning.core.intents import Calibration
+from portico.learning.core.observed_calls import Wanted
+from portico.learning.core.prefetch_gates import AheadTerms
+from portico.learning.core.suggestions import Suggestion
+from portico.learning.suggestions import SuggestWorkflow
 from portico.testing.gateway import a_tool
 from portico.workflows.runs import RunWorkflowWish
 from tests.workflows.plan_room import PlanRoom

@@ -12,8 +12,8 @@ from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.graph.edge import EdgeKind
-from portico.learning.core.suggest.kept_plan import KeptPlan
+from portico.learning.core.past_plans import KeptPlan
+from portico.learning.core.tool_graph import EdgeKind
 from portico.workflows.core.plan_learning import PlanEnd
 from tests.learning.suggest.suggest_room import COPY, INTENT, WRITE, NoEmbedder, SuggestRoom
 from tests.workflows.plan_room import plan

@@ -11,11 +11,9 @@ import pytest
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch.terms import AheadTerms
-from portico.learning.core.suggest.calibration import Calibration
-from portico.learning.core.suggest.mode import Mode
-from portico.learning.core.suggest.suggestion import Suggestion
-from portico.learning.core.suggestion_words import words
+from portico.learning.core.intents import Calibration
+from portico.learning.core.prefetch_gates import AheadTerms
+from portico.learning.core.suggestions import Mode, Suggestion, words
 from tests.learning.suggest.suggest_room import ANOTHER, SuggestRoom
 
 HERE = "/notes/b.md"

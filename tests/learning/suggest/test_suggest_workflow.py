@@ -13,12 +13,11 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.learning.core.prefetch.predicted import Origin, Source
-from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
-from portico.learning.core.suggest.mode import Mode
-from portico.learning.core.suggest.suggestion import BadIntent
-from portico.learning.core.suggest.threshold import HIGHEST, LOWEST, START
-from portico.learning.suggest.offered_tools import OfferedTools
+from portico.learning.core.intents import HIGHEST, LOWEST, START
+from portico.learning.core.observed_calls import Origin, Source
+from portico.learning.core.past_plans import KeptPlan, PastPlanId
+from portico.learning.core.suggestions import BadIntent, Mode
+from portico.learning.suggestions import OfferedTools
 from portico.testing.gateway import an_approved_server
 from portico.testing.guard import MemoryTaskContexts
 from portico.workflows.core.plan_learning import PlanEnd
@@ -269,7 +268,7 @@ def _who(plan: KeptPlan) -> tuple[SpaceId, PrincipalId, Label]:
 async def test_nobody_has_so_many_kept_that_others_lack_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portico.learning.suggest.suggest_workflow._KEPT", 2)
+    monkeypatch.setattr("portico.learning.suggestions._KEPT", 2)
     room = SuggestRoom()
     await room.learnt()
 

@@ -11,14 +11,10 @@ from portico.guard.core.principals import Scope
 from portico.kernel.ids import BadId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
-from portico.learning.core.suggest.kept_plan import KeptPlan
-from portico.learning.core.suggest.kept_suggestion import (
-    KeptSuggestion,
-    NothingSuggested,
-    SuggestionNotFound,
-)
-from portico.learning.core.suggest.threshold import Outcome
-from portico.learning.suggest.give_feedback import about
+from portico.learning.core.intents import Outcome
+from portico.learning.core.past_plans import KeptPlan
+from portico.learning.core.suggestions import KeptSuggestion, NothingSuggested, SuggestionNotFound
+from portico.learning.suggestions import about
 from portico.testing.gateway import MemoryResults
 from portico.testing.guard import MemoryTaskContexts
 from portico.testing.memory_store import BEGINNING, SeededEntropy

@@ -7,9 +7,9 @@ from typing import Final
 
 from opentelemetry.metrics import CallbackOptions, Observation, get_meter
 
-from portico.learning.core.prefetch.gates import GATES
-from portico.learning.core.prefetch.totals import Waste
-from portico.learning.core.prefetch.trust_in_all import PROVEN_FOR_CALLER
+from portico.learning.core.prefetch import Waste
+from portico.learning.core.prefetch_cache import PROVEN_FOR_CALLER
+from portico.learning.core.prefetch_gates import GATES
 
 # Everything that is counted and timed, one small function each.
 #

@@ -12,11 +12,9 @@ from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.shapes import Body, Page, Switch
 from portico.interfaces.http.use_cases import Gateway
-from portico.learning.core.prefetch.edge_table import AheadEdge
-from portico.learning.core.prefetch.switches import AheadMode
-from portico.learning.core.prefetch.totals import AheadTotals
-from portico.learning.prefetch.show_ahead import AheadLook, ServerLook
-from portico.learning.prefetch.switch_ahead import AheadWish, ServerWish
+from portico.learning.core.prefetch import AheadEdge, AheadTotals
+from portico.learning.core.prefetch_gates import AheadMode
+from portico.learning.prefetch import AheadLook, AheadWish, ServerLook, ServerWish
 
 _Name = Annotated[str, Field(min_length=1, max_length=80)]
 

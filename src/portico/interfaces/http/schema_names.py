@@ -32,9 +32,9 @@ from portico.guard.core.principals import Role, Scope
 from portico.guard.core.rules import RuleSource, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.principal import PrincipalKind
-from portico.learning.core.prefetch.switches import AheadMode
-from portico.learning.core.suggest.mode import Mode as SuggestMode
-from portico.learning.core.suggest.threshold import Outcome as SuggestOutcome
+from portico.learning.core.intents import Outcome as SuggestOutcome
+from portico.learning.core.prefetch_gates import AheadMode
+from portico.learning.core.suggestions import Mode as SuggestMode
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Network
 from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowStatus

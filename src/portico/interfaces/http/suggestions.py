@@ -12,11 +12,11 @@ from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.shapes import Body, RunOrSuggestionText, wire_object
 from portico.interfaces.http.use_cases import Gateway
 from portico.interfaces.http.workflows import told
-from portico.learning.core.dataflow.propose import Edge
-from portico.learning.core.suggest.mode import Mode
-from portico.learning.core.suggest.threshold import Outcome
-from portico.learning.dataflow.propose_edges import Proposed
-from portico.learning.suggest.give_feedback import about
+from portico.learning.core.dataflow import Edge
+from portico.learning.core.intents import Outcome
+from portico.learning.core.suggestions import Mode
+from portico.learning.dataflow import Proposed
+from portico.learning.suggestions import about
 from portico.workflows.core.plan_documents import plan_document
 from portico.workflows.core.plan_learning import LONGEST_INTENT
 

@@ -13,8 +13,7 @@ from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.shapes import OneLine, wire_object
 from portico.interfaces.http.tools import ToolName
 from portico.interfaces.http.use_cases import Gateway
-from portico.learning.core.graph.figures import GraphFigures
-from portico.learning.core.graph.path import Hop, Path
+from portico.learning.core.tool_graph import GraphFigures, Hop, Path
 
 AskedTool = Annotated[OneLine, Query(max_length=300, description="`server.tool`")]
 

@@ -142,18 +142,16 @@ from portico.guard.rules import AddRule, ListRules, RemoveRule
 from portico.guard.secrets import ListSecrets, SetSecret, UnsetSecret
 from portico.guard.sessions import EndSession, LeaveSession, ListSessions, OpenSession, TakeSession
 from portico.guard.spaces import DeleteSpace, ExportSpace, FoundSpace, RenameSpace, ShowSpace
-from portico.learning.dataflow.propose_edges import ProposeEdges
-from portico.learning.graph.look_at_graph import (
+from portico.learning.dataflow import ProposeEdges
+from portico.learning.prefetch import ListAheadEdges, ShowAhead, SwitchAhead
+from portico.learning.suggestions import GiveFeedback, SuggestWorkflow
+from portico.learning.tool_graph import (
     ExportGraph,
     FindWays,
     ListCommunities,
     ListNeighbours,
     ShowGraphFigures,
 )
-from portico.learning.prefetch.show_ahead import ListAheadEdges, ShowAhead
-from portico.learning.prefetch.switch_ahead import SwitchAhead
-from portico.learning.suggest.give_feedback import GiveFeedback
-from portico.learning.suggest.suggest_workflow import SuggestWorkflow
 from portico.workflows.control import CancelWorkflow, ForkWorkflow, ResolveStep, ResumeWorkflow
 from portico.workflows.plan_checks import CheckPlan
 from portico.workflows.programs import ShowProgram, StartProgram, WaitForProgram

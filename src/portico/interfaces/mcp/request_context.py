@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from portico.gateway.results import ReadResult
     from portico.gateway.search import FindTools
     from portico.gateway.surface import DescribeTools, ShowSurface
-    from portico.learning.suggest.give_feedback import GiveFeedback
-    from portico.learning.suggest.suggest_workflow import SuggestWorkflow
+    from portico.learning.suggestions import GiveFeedback, SuggestWorkflow
     from portico.workflows.programs import StartProgram, WaitForProgram
     from portico.workflows.runs import RunWorkflow, WaitForWorkflow
 

@@ -41,10 +41,10 @@ from portico.interfaces.mcp.tool_values import (
 from portico.kernel.errors import Flaw
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.learning.core.suggest.suggestion import Suggestion
-from portico.learning.core.suggest.threshold import SAYABLE, Outcome
-from portico.learning.core.suggestion_words import words as suggestion_words
-from portico.learning.suggest.give_feedback import about
+from portico.learning.core.intents import SAYABLE, Outcome
+from portico.learning.core.suggestions import Suggestion
+from portico.learning.core.suggestions import words as suggestion_words
+from portico.learning.suggestions import about
 from portico.workflows.core.errors import NotAWorkflow
 from portico.workflows.core.plan import BadPlan
 from portico.workflows.core.plan_learning import SuggestionId

@@ -1,8 +1,7 @@
 """A plan of a journey: made-up tools with outputs that fit, nearly fit, and do not."""
 
-from portico.learning.core.dataflow.meanings import Meanings
-from portico.learning.core.dataflow.propose import texts_to_embed
-from portico.learning.core.dataflow.shape import OutputField, Parameter, StepShape
+from portico.learning.core.dataflow import texts_to_embed
+from portico.learning.core.dataflow_fields import Meanings, OutputField, Parameter, StepShape
 from tests.gateway.core.shop import embedded
 
 

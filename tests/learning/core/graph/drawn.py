@@ -5,8 +5,7 @@ from datetime import timedelta
 
 from portico.adapters.graph import RustGraphMath
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.learning.core.graph.edge import EdgeKind, Sightings
-from portico.learning.core.graph.known_graph import KnownGraph, Seen
+from portico.learning.core.tool_graph import EdgeKind, KnownGraph, Seen, Sightings
 from portico.testing.memory_store import BEGINNING
 
 Drawing = Sequence[tuple[str, int]]

@@ -9,11 +9,8 @@ from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.access_request import Act, Aim, Allowed, TaskContext
 from portico.guard.core.policy import NO_TASK
 from portico.kernel.effect import Effect
-from portico.learning.core.prefetch.attempt import Arrival, Attempt, Use
-from portico.learning.core.prefetch.predicted import Origin, Source
-from portico.learning.core.prefetch.switches import AheadMode
-from portico.learning.core.prefetch.terms import AheadTerms
-from portico.learning.core.prefetch.wanted import Wanted
+from portico.learning.core.observed_calls import Origin, Source, Wanted
+from portico.learning.core.prefetch_gates import AheadMode, AheadTerms, Arrival, Attempt, Use
 from portico.testing.guard import a_person
 
 ANA: Final = a_person("ana")

@@ -8,7 +8,7 @@ from portico.gateway.core.calls import Answer
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.learning.core.prefetch.window import SeenCall, Window, seen_call
+from portico.learning.core.observed_calls import SeenCall, Window, seen_call
 from portico.testing.memory_store import BEGINNING
 
 SERVER = ServerId(UUID(int=1))

@@ -3,12 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from portico.kernel.effect import Effect
-from portico.learning.core.dataflow.shape import Parameter
-from portico.learning.core.suggest.asked import Asked, Searched
-from portico.learning.core.suggest.intent import Kind
-from portico.learning.core.suggest.offered import Offered
-from portico.learning.core.suggest.past import Near, PastPlan
-from portico.learning.core.suggest.skeleton import FromIntent, PastStep
+from portico.learning.core.dataflow_fields import Parameter
+from portico.learning.core.intents import Kind, Offered
+from portico.learning.core.past_plans import Asked, FromIntent, Near, PastPlan, PastStep, Searched
 from portico.workflows.core.plan import Reference
 
 READ, SEND, LIST, SIGN = "fs.read_file", "mail.send", "fs.list", "mail.sign_in"

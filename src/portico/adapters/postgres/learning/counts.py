@@ -23,8 +23,8 @@ from portico.gateway.core.servers import ServerId
 from portico.gateway.core.tool_usage import HALVED_AFTER
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.graph.edge import EdgeKind, KnownEdges, Sightings, ToolEdge
-from portico.learning.core.learnt_count import Count, CountKey
+from portico.learning.core.observation import Count, CountKey
+from portico.learning.core.tool_graph import EdgeKind, KnownEdges, Sightings, ToolEdge
 
 _WHERE: Final[LiteralString] = "WHERE space_id = %(space)s AND principal_id = %(principal)s"
 # In the order of their names, so that two who write the same ones wait for each other in turn.

@@ -11,14 +11,14 @@ from portico.gateway.core.calls import ResultId
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
-from portico.learning.core.suggest.kept_suggestion import (
+from portico.learning.core.intents import Outcome
+from portico.learning.core.past_plans import KeptPlan, PastPlanId
+from portico.learning.core.suggestions import (
     KeptSuggestion,
+    Mode,
     NothingSuggested,
     SuggestionNotFound,
 )
-from portico.learning.core.suggest.mode import Mode
-from portico.learning.core.suggest.threshold import Outcome
 from portico.workflows.core.plan_learning import SuggestionId
 
 _LEARN: Final[LiteralString] = """

@@ -29,10 +29,9 @@ from portico.interfaces.console.page import Desk, desk_of, done, page, part
 from portico.interfaces.console.screens.tool_view import in_use, tool_href
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import canonical
-from portico.learning.core.prefetch.edge_table import AheadEdge
-from portico.learning.core.prefetch.switches import AheadMode
-from portico.learning.prefetch.show_ahead import AheadLook
-from portico.learning.prefetch.switch_ahead import AheadWish
+from portico.learning.core.prefetch import AheadEdge
+from portico.learning.core.prefetch_gates import AheadMode
+from portico.learning.prefetch import AheadLook, AheadWish
 
 A = TypeVar("A")
 B = TypeVar("B")

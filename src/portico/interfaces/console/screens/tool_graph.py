@@ -23,9 +23,8 @@ from portico.interfaces.console.screens.tool_view import Nearby, nearby, tool_hr
 from portico.interfaces.http.problems import status_of
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
-from portico.learning.core.graph.analysis import Community
-from portico.learning.core.graph.path import Hop, Path
-from portico.learning.graph.look_at_graph import Neighbours, Ways
+from portico.learning.core.tool_graph import Community, Hop, Path
+from portico.learning.tool_graph import Neighbours, Ways
 
 # Positions: communities apart, members around the most central one, no two on top of each other.
 # The same graph always gives the same picture, by its edges and not by their confidence, so that it

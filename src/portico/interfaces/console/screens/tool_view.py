@@ -26,8 +26,8 @@ from portico.interfaces.console.screens.schema_form import SchemaRow, schema_row
 from portico.kernel.effect import EFFECT_WORDS, Effect
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.learning.core.graph.path import Hop
-from portico.learning.graph.look_at_graph import Neighbours
+from portico.learning.core.tool_graph import Hop
+from portico.learning.tool_graph import Neighbours
 
 
 @dataclass(frozen=True, slots=True)

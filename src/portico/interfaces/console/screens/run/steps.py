@@ -24,7 +24,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.learning.core.graph.path import Hop
+from portico.learning.core.tool_graph import Hop
 from portico.workflows.core.plan import (
     RESERVED,
     Reference,

@@ -1,1 +1,0 @@
-"""Propose where the arguments that a plan leaves out could come from."""

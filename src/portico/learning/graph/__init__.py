@@ -1,1 +1,0 @@
-"""The learned graph of tools, kept in memory for each clearance."""

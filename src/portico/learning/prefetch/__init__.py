@@ -1,1 +1,0 @@
-"""Reads that are made before they are asked for: predicted, made, kept apart, switched off."""

@@ -1,1 +1,0 @@
-"""Suggest a plan for what somebody wants, and learn from what becomes of it."""
