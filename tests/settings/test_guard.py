@@ -1,14 +1,119 @@
-"""What the user decides about tokens of others."""
+"""Settings of the guard: policy, approvals, audit, limits, secrets, and access tokens of other
+issuers.
+"""
 
 import pytest
 
 from portico.guard.core.principals import NEVER_OF_PROGRAMS, SCOPES_OF, Role, Scope
+from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.guard.core.tokens import Issuer, SubjectRule
+from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.settings.load import InvalidSettings
-from tests.settings.conftest import Read
+from tests.settings.conftest import Machine, Read
 
 WHOLE = """
+[[policy.rules]]
+name = "no-deletes"
+decision = "deny"
+tools = "github.delete_*"
+
+[[policy.rules]]
+name = "mail"
+decision = "ask"
+tools = ["mail.*", "post.*"]
+except = ["mail.read_*"]
+who = ["role:member", "kind:agent"]
+effects = ["external_write"]
+
+[[policy.rules]]
+name = "trusted"
+decision = "allow"
+tools = ["notes.*"]
+who = "ana"
+tainted = true
+upto = "team+finance"
+"""
+
+
+def test_nothing_is_decided_unless_somebody_says_so(read: Read) -> None:
+    assert read("").policy.made == []
+
+
+def test_rules_are_read_as_they_are_meant(read: Read) -> None:
+    assert read(WHOLE).policy.made == [
+        Rule(
+            name="no-deletes",
+            ruling=Ruling.DENY,
+            tools=("github.delete_*",),
+            source=RuleSource.FILE,
+        ),
+        Rule(
+            name="mail",
+            ruling=Ruling.ASK,
+            tools=("mail.*", "post.*"),
+            but=("mail.read_*",),
+            who=("role:member", "kind:agent"),
+            effects=frozenset({Effect.EXTERNAL_WRITE}),
+            source=RuleSource.FILE,
+        ),
+        Rule(
+            name="trusted",
+            ruling=Ruling.ALLOW,
+            tools=("notes.*",),
+            who=("ana",),
+            tainted=True,
+            upto=Label(Level.TEAM, frozenset({"finance"})),
+            source=RuleSource.FILE,
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "message"),
+    [
+        ('who = "role:boss"', "policy.rules.1.who", "there is no role 'boss'"),
+        ('who = "rol:member"', "policy.rules.1.who", "must be a name, role:"),
+        ("reads = true", "policy.rules.1.reads", "only where the decision is ask"),
+        ("tainted = true", "policy.rules.1.tainted", "only where the decision is allow"),
+        ('effects = "odd"', "policy.rules.1.effects.0", "'pure', 'local_read'"),
+        ('excpet = "x"', "policy.rules.1.excpet", "did you mean except?"),
+        ('but = "x"', "policy.rules.1.but", "there is no such setting"),
+    ],
+)
+def test_a_rule_that_cannot_be_meant_says_why(
+    read: Read, line: str, field: str, message: str
+) -> None:
+    rule = f'[[policy.rules]]\nname = "x"\ndecision = "deny"\ntools = "a.*"\n{line}\n'
+
+    with pytest.raises(InvalidSettings) as caught:
+        read(rule)
+
+    [flaw] = caught.value.flaws
+    assert flaw.field == field
+    assert message in flaw.message
+    assert "portico.toml" in flaw.message
+    assert "in the rule 'x'" in flaw.message
+
+
+def test_rules_have_names_of_their_own(read: Read, machine: Machine) -> None:
+    rule = '[[policy.rules]]\nname = "x"\ndecision = "deny"\ntools = "a.*"\n'
+
+    with pytest.raises(InvalidSettings, match="more than one is called x"):
+        read(rule + rule)
+    machine.user_file.write_text(rule + rule.replace('name = "x"\n', ""))
+    [flaw] = machine.flaws()
+    assert flaw.field == "policy.rules.2.name"
+    assert "in the rule" not in flaw.message
+
+
+def test_a_file_that_came_with_a_folder_decides_nothing(machine: Machine) -> None:
+    machine.project_file.write_text(WHOLE)
+
+    assert "is for you to set, not for a folder" in machine.flaws()[0].message
+
+
+OAUTH_WHOLE = """
 [oauth]
 issuers = ["https://login.example"]
 other_audiences = ["https://login.example/userinfo"]
@@ -34,7 +139,7 @@ clearance = "team+finance"
 
 
 def test_everything_can_be_said(read: Read) -> None:
-    oauth = read(WHOLE).oauth
+    oauth = read(OAUTH_WHOLE).oauth
 
     assert oauth.trusted("https://us/mcp") == {
         "https://login.example": Issuer(
