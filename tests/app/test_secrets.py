@@ -16,7 +16,7 @@ from portico.engine.core.store import State
 from portico.guard.core.oauth_logins import client_context
 from portico.guard.core.vault import BadVaultKeys, VaultClosed
 from portico.kernel.ids import Id, SpaceId
-from tests.adapters.postgres.test_sealed_columns import SERVER, SPACE
+from tests.adapters.postgres.guard.test_vault import SERVER, SPACE
 
 KEY, OTHER = "0a" * 32, "0b" * 32
 CONTEXT = client_context(SpaceId(SPACE), Id(SERVER))

@@ -32,7 +32,7 @@ from tests.interfaces.http.conftest import Site, built
 from tests.interfaces.http.desk import opened
 from tests.interfaces.http.test_approvals import NEVER, agent, asks
 from tests.interfaces.http.test_debates import WAIT, decided, start
-from tests.interfaces.http.test_logins import a_link, back
+from tests.interfaces.http.test_secrets import a_link, back
 
 
 @dataclass(frozen=True)

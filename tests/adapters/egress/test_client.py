@@ -2,17 +2,30 @@
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+import httpcore2
 import httpx2
 import pytest
 
-from portico.adapters.egress.client import BOUNDS, Bounds, TooLong, next_request, written
-from portico.sandbox.core.errors import AddressRefused
-from portico.sandbox.core.profile import Place
-from tests.adapters.egress.canary import canary
+from portico.adapters.egress.client import (
+    BOUNDS,
+    Bounds,
+    GuardedBackend,
+    GuardedTransport,
+    GuardedWeb,
+    TooLong,
+    next_request,
+    written,
+)
+from portico.adapters.egress.dialer import Dialer, OwnAddresses, SystemNames
+from portico.sandbox.core.errors import AddressRefused, FetchFailed
+from portico.sandbox.core.profile import Place, Request
+from tests.adapters.egress.canary import canary, listener
 from tests.adapters.egress.sites import Page, Site, a_client, a_site
 
 SECRET = {"Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "Cookie": "s=s3cret"}
@@ -325,3 +338,321 @@ def test_an_address_in_a_setting_is_an_entry_for_its_host_and_port() -> None:
     for bad in ("127.0.0.1:11434", "http://a b\n/", "file:///x"):
         with pytest.raises(AddressRefused):
             written(bad)
+
+
+def page(path: str) -> Page:
+    match path:
+        case "/on":
+            return 302, {"Location": "/end"}, b""
+        case "/round":
+            return 302, {"Location": "/round"}, b""
+        case "/large":
+            return 200, {}, bytes(10_001)
+        case _:
+            return 418, {"X-Pot": "tea"}, b"short and stout"
+
+
+async def test_what_is_fetched_says_where_it_came_from() -> None:
+    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+        asked = Request(url=site.url("/on"), method="post", body=b"{}", headers={"X-Mine": "1"})
+        found = await GuardedWeb(client).fetch(asked)
+
+    assert (found.status, found.url, found.body) == (418, site.url("/end"), b"short and stout")
+    assert found.headers["x-pot"] == "tea"
+    assert site.asked[0].method == "POST"
+    assert site.asked[0].headers["x-mine"] == "1"
+
+
+async def test_headers_of_the_connection_are_not_taken() -> None:
+    bad = {"Host": "inner", "Transfer-Encoding": "chunked", "Content-Length": "1", "TE": "x"}
+    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+        await GuardedWeb(client).fetch(
+            Request(url=site.url(), headers=bad | {"Accept-Encoding": "br"})
+        )
+
+    [asked] = site.asked
+    assert asked.headers["host"] == f"site.test:{site.port}"
+    assert asked.headers["accept-encoding"] == "gzip"
+    assert not {"transfer-encoding", "te", "content-length"} & set(asked.headers)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[", "http://\t127.0.0.1/", "http://" + "x" * 70_000, "x:y"]
+)
+async def test_what_is_no_address_is_refused(url: str) -> None:
+    async with a_client() as client:
+        with pytest.raises(AddressRefused):
+            await GuardedWeb(client).fetch(Request(url=url))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        *(
+            Request(url="http://site.test/?k=s3cret", method=each)
+            for each in ("CONNECT", "A B", "")
+        ),
+        Request(url="http://site.test/?k=s3cret", headers={"X": "s3cret\r\nY: z"}),
+        Request(url="http://site.test/?k=s3cret", headers={"X\r\n": "s3cret"}),
+        Request(url="http://site.test/?k=s3cret", headers={"X": "s3cret\u2603"}),
+    ],
+)
+async def test_what_cannot_be_sent_is_not_and_nothing_of_it_is_told(request_: Request) -> None:
+    async with a_client(Place("site.test", 80)) as client:
+        with pytest.raises(FetchFailed) as failed:
+            await GuardedWeb(client).fetch(request_)
+
+    assert "s3cret" not in f"{failed.value} {failed.value.fix}"
+
+
+async def test_a_header_that_no_connection_can_carry_is_not_told() -> None:
+    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+        asked = Request(url=site.url(), headers={"A B": "s3cret"})
+        with pytest.raises(FetchFailed, match="one of its headers cannot be sent") as failed:
+            await GuardedWeb(client).fetch(asked)
+
+    assert "s3cret" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [("/large", "longer than 10,000 bytes"), ("/round", "leads on more than 2 times")],
+)
+async def test_what_goes_too_far_is_told(path: str, told: str) -> None:
+    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+        asked = Request(url=site.url(path), largest=10_000, redirects=2)
+        with pytest.raises(FetchFailed, match=told):
+            await GuardedWeb(client).fetch(asked)
+
+
+async def test_what_takes_too_long_or_is_not_there_is_told() -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    with listener() as closed:
+        dead = closed.getsockname()[1]
+    async with canary(silent) as bird:
+        places = (Place("site.test", bird.port), Place("site.test", dead))
+        slow, gone = (f"http://site.test:{place.port}/" for place in places)
+        async with a_client(*places) as client:
+            with pytest.raises(FetchFailed, match=r"took longer than 0\.2 s"):
+                await GuardedWeb(client).fetch(Request(url=slow, seconds=0.2))
+            with pytest.raises(FetchFailed, match="could not be fetched"):
+                await GuardedWeb(client).fetch(Request(url=gone))
+
+
+async def test_what_nobody_allowed_says_how_to_allow_it() -> None:
+    async with a_client() as client:
+        with pytest.raises(AddressRefused, match=r"site\.test:80 .* leads to a loopback") as no:
+            await GuardedWeb(client).fetch(Request(url="http://site.test/"))
+
+    assert no.value.fix == (
+        "An admin can allow exactly this place: `portico config set web.allow HOST:PORT`."
+    )
+
+
+async def test_sockets_of_this_machine_are_refused() -> None:
+    with pytest.raises(AddressRefused, match="a socket of this machine"):
+        await GuardedBackend(Dialer()).connect_unix_socket("/run/docker.sock")
+
+
+async def test_retries_of_the_library_pass_the_gate_each_time() -> None:
+    with listener() as closed:
+        dead = closed.getsockname()[1]
+    asked: list[str] = []
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        asked.append(host)
+        return ["127.0.0.1"] if len(asked) < 3 else ["10.0.0.1"]
+
+    dialer = Dialer([Place("site.test", dead)], resolve=resolve)
+    backend = GuardedBackend(dialer)
+    async with httpcore2.AsyncConnectionPool(retries=1, network_backend=backend) as pool:
+        with pytest.raises(httpcore2.ConnectError):
+            await pool.request("GET", f"http://site.test:{dead}/")
+
+    assert asked == ["site.test", "site.test"]
+
+
+async def test_a_refusal_is_not_tried_again() -> None:
+    asked: list[str] = []
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        asked.append(host)
+        return ["127.0.0.1"]
+
+    backend = GuardedBackend(Dialer(resolve=resolve))
+    async with httpcore2.AsyncConnectionPool(retries=3, network_backend=backend) as pool:
+        with pytest.raises(AddressRefused):
+            await pool.request("GET", "http://site.test/")
+
+    assert asked == ["site.test"]
+
+
+async def test_the_failures_of_the_library_have_the_names_that_callers_know() -> None:
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        raise TimeoutError if host == "slow.test" else OSError("nowhere")
+
+    transport = GuardedTransport(Dialer(resolve=resolve), ssl.create_default_context())
+    async with httpx2.AsyncClient(transport=transport) as client:
+        with pytest.raises(httpx2.ConnectTimeout):
+            await client.get("http://slow.test/")
+        with pytest.raises(httpx2.ConnectError, match="nowhere"):
+            await client.get("http://gone.test/")
+
+
+PUBLIC = ("93.184.216.34", "2606:4700:4700::1111")
+
+
+def answering(*addresses: str) -> Callable[[str, int], Awaitable[Sequence[str]]]:
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return addresses
+
+    return resolve
+
+
+def a_dialer(*addresses: str, places: Sequence[Place] = (), public: bool = True) -> Dialer:
+    return Dialer(
+        places, public=public, own=lambda: ["93.184.216.99"], resolve=answering(*addresses)
+    )
+
+
+async def test_a_name_with_public_addresses_alone_is_judged_good() -> None:
+    assert await a_dialer(*PUBLIC).judged("Example.ORG.", 443) == PUBLIC
+
+
+@pytest.mark.parametrize(
+    ("host", "addresses", "told"),
+    [
+        *(
+            ("mixed.example.org", (*PUBLIC, bad), "it leads to")
+            for bad in ("127.0.0.1", "::1", "10.0.0.1", "::ffff:8.8.8.8", "fe80::1%lo")
+        ),
+        ("wiki.inner.example.org", ("10.11.12.13",), "it leads to"),
+        ("93.184.216.99", (), "an address of this machine"),
+        ("me.example.org", ("93.184.216.99",), "an address of this machine"),
+    ],
+)
+async def test_one_bad_answer_refuses_all_and_is_not_told(
+    host: str, addresses: tuple[str, ...], told: str
+) -> None:
+    with pytest.raises(AddressRefused, match=told) as refused:
+        await a_dialer(*addresses).judged(host, 443)
+
+    assert refused.value.place == f"{host}:443"
+    assert "10.11.12.13" not in str(refused.value)
+
+
+def test_the_addresses_of_this_machine_are_found_and_kept_for_a_while() -> None:
+    own = OwnAddresses()
+
+    assert "127.0.0.1" in own()
+    assert own() is own()
+
+
+@pytest.mark.parametrize("port", [1, 22, 25, 79, 81, 444, 8080, 6379, 65_535])
+async def test_other_ports_than_those_of_http_are_refused(port: int) -> None:
+    with pytest.raises(AddressRefused, match="only the ports 80 and 443"):
+        await a_dialer(*PUBLIC).judged("example.org", port)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *(
+            "127.1",
+            "0",
+            "0x7f000001",
+            "0177.0.0.1",
+            "2130706433",
+            "1.2.3",
+            "0x7f.1",
+            "example.0x7f",
+        ),
+        *("", ".", "..", "a..b", "a b", "a\0b", "-a.org", "a%2eorg", "exämple.org", "a@b", "a/b"),
+        *(
+            "\uff11\uff12\uff17.0.0.1",
+            "127\u30020\u30020\u30021",
+            "x" * 254,
+            "a\tb",
+            "[",
+            "a\\b",
+            "fe80::1%25lo",
+        ),
+    ],
+)
+async def test_what_is_no_plain_name_is_refused_before_anybody_is_asked(host: str) -> None:
+    with pytest.raises(AddressRefused):
+        await a_dialer(*PUBLIC).judged(host, 80)
+
+
+async def test_a_place_is_reached_whatever_it_resolves_to_at_its_port_alone() -> None:
+    dialer = a_dialer("127.0.0.1", places=[Place("ollama.lan", 11_434)])
+
+    assert await dialer.judged("OLLAMA.lan.", 11_434) == ("127.0.0.1",)
+    with pytest.raises(AddressRefused):
+        await dialer.judged("ollama.lan", 80)
+    with pytest.raises(AddressRefused):
+        await dialer.judged("127.0.0.1", 11_434)
+
+
+async def test_a_place_that_is_an_address_is_known_in_every_spelling() -> None:
+    dialer = a_dialer(places=[Place("::1", 8080)])
+
+    assert await dialer.judged("0:0:0:0:0:0:0:1", 8080) == ["::1"]
+    with pytest.raises(AddressRefused):
+        await dialer.judged("::1", 80)
+
+
+async def test_a_narrowed_dialer_knows_none_of_the_places_of_the_other() -> None:
+    wide = a_dialer(*PUBLIC, places=[Place("127.0.0.1", 1)])
+    narrow = wide.narrowed([Place("127.0.0.1", 2)], public=False)
+
+    assert await narrow.judged("127.0.0.1", 2) == ["127.0.0.1"]
+    for host, port in (("127.0.0.1", 1), ("example.org", 443)):
+        with pytest.raises(AddressRefused, match="only places that were named"):
+            await narrow.judged(host, port)
+
+
+async def test_what_has_no_address_is_not_dialled() -> None:
+    with pytest.raises(OSError, match="no address"):
+        await a_dialer().judged("nowhere.example.org", 443)
+
+
+async def test_the_address_that_was_judged_is_dialled() -> None:
+    async with canary() as bird:
+        place = Place("bird.lan", bird.port)
+        with await a_dialer("127.0.0.1", places=[place]).dial("bird.lan", bird.port) as found:
+            assert found.getpeername() == ("127.0.0.1", bird.port)
+
+
+@pytest.mark.parametrize("seconds", [5.0, None])
+async def test_when_one_address_does_not_answer_the_next_is_tried(seconds: float | None) -> None:
+    with listener() as closed:
+        dead = closed.getsockname()[1]
+    async with canary(hosts=["127.0.0.2"], port=dead):
+        place = Place("bird.lan", dead)
+        dialer = a_dialer("127.0.0.1", "127.0.0.2", places=[place])
+
+        with await dialer.dial("bird.lan", dead, seconds=seconds) as found:
+            assert found.getpeername() == ("127.0.0.2", dead)
+
+
+async def test_a_dial_that_lasts_too_long_is_given_up() -> None:
+    with listener() as full:
+        full.listen(0)
+        place = Place("127.0.0.1", full.getsockname()[1])
+        dialer = a_dialer(places=[place])
+        with pytest.raises(TimeoutError), ExitStack() as waiting:
+            for _ in range(10):  # until its queue is full
+                found = await dialer.dial(place.host, place.port, seconds=0.2)
+                waiting.enter_context(found)
+
+
+async def test_the_system_resolves_in_threads_of_its_own(nothing_blocks: None) -> None:
+    assert "127.0.0.1" in await SystemNames()("localhost", 80)
+
+
+async def test_a_name_that_cannot_be_encoded_is_no_name() -> None:
+    with pytest.raises(socket.gaierror):
+        await SystemNames()("a" * 70 + "ä.org", 80)

@@ -42,7 +42,7 @@ from tests.adapters.mcp.pools import (
 )
 from tests.adapters.mcp.servers.everyday import FORM, Everyday
 from tests.adapters.mcp.serving import served, sse_app
-from tests.adapters.mcp.test_duplex import Tray
+from tests.adapters.mcp.test_transport import Tray
 
 ANA: dict[str, Any] = {"action": "accept", "content": {"name": "Ana"}}
 BEN: dict[str, Any] = {"action": "accept", "content": {"name": "Ben"}}

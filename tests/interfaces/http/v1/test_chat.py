@@ -1,13 +1,15 @@
-"""Agents as models of OpenAI's chat completions: what a chat program is told, and when; and as a
-list of models, with the ways to debate."""
+"""Chat completions: an agent or a debate answers, whole or in chunks."""
 
 import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
+from portico.adapters.tokens import O200k
 from portico.agents.core.events import (
     Happening,
     Noted,
@@ -18,16 +20,175 @@ from portico.agents.core.events import (
 )
 from portico.agents.core.model_requests import Finish, ModelSaid, Usage, UserSaid
 from portico.agents.core.traces import AgentRunStatus
+from portico.debate.core.debates import DebateStatus
+from portico.debate.core.errors import VoiceBroke
 from portico.guard.core.principals import Scope
 from portico.interfaces.http.streaming import Manners
 from portico.kernel.ids import ApprovalId, RunId
-from tests.interfaces.http.asgi import Answer
+from tests.interfaces.http.asgi import Answer, Header, bearing
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.desk import Desk, a_tool, joined, opened, text
-from tests.interfaces.http.streaming import Stream
+from tests.interfaces.http.memory import NAMES
+from tests.interfaces.http.streaming import Stream, streaming
 from tests.interfaces.http.test_permissions import key_with
 
 PATH = "/v1/chat/completions"
+
+
+@pytest.fixture
+async def held(site: Site) -> AsyncIterator[Site]:
+    async with site.working():
+        yield site
+
+
+def asking(question: str = "Is the heron a bird?", **more: Any) -> dict[str, Any]:
+    messages = [{"role": "user", "content": question}]
+    return {"model": "debate/vote", "messages": messages, **more}
+
+
+async def chat(site: Site, body: Any, *headers: Header) -> Answer:
+    return await site.ask("POST", PATH, body, headers=headers)
+
+
+async def test_the_answer_comes_with_its_probability_and_what_it_cost(held: Site) -> None:
+    held.debates.say("yes", "yes", "yes", "yes")
+
+    answer = await chat(held, asking())
+
+    assert answer.status == 200, answer.json
+    [choice] = answer.json["choices"]
+    text = choice["message"]["content"]
+    assert text.startswith("yes\n\n> Decided: yes (")
+    told = choice["message"]["reasoning_content"]
+    assert f"{NAMES[0]}: yes" in told
+    assert "Not done: " in told
+    assert ", as " in told
+    assert "Left out" not in told
+    assert choice["finish_reason"] == "stop"
+    usage = answer.json["usage"]
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 0
+    assert answer.json["id"] == f"chatcmpl-{answer.headers['portico-debate']}"
+
+
+async def test_dissent_is_told(held: Site) -> None:
+    held.debates.say("yes", "no", "yes", "yes")
+
+    answer = await chat(held, asking())
+
+    text = answer.json["choices"][0]["message"]["content"]
+    assert "> Dissent:\n> - no (" in text
+    assert NAMES[1] in text
+
+
+async def test_no_decision_is_an_answer(held: Site) -> None:
+    for voice in held.debates.voices.voices.values():
+        voice.says = VoiceBroke(voice.name, "it is tired.")
+
+    answer = await chat(held, asking())
+
+    message = answer.json["choices"][0]["message"]
+    assert message["content"].startswith("> No decision: nobody gave an answer")
+    assert "gave no answer" in message["reasoning_content"]
+
+
+async def test_a_stream_tells_each_voice_and_then_the_answer(held: Site) -> None:
+    held.debates.say("yes", "yes", "yes", "yes")
+    headers = bearing(held.key)
+    body = asking(stream=True, stream_options={"include_usage": True})
+
+    async with streaming(held.app, PATH, headers, body=body) as stream:
+        await stream.until(lambda: stream.complete)
+
+    assert stream.body.endswith(b"data: [DONE]\n\n")
+    chunks = [
+        json.loads(block.removeprefix("data: "))
+        for block in stream.body.decode().split("\n\n")[:-1]
+        if block != "data: [DONE]"
+    ]
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks if chunk["choices"]]
+    assert deltas[0] == {"role": "assistant", "content": ""}
+    assert any(NAMES[0] in delta.get("reasoning_content", "") for delta in deltas)
+    said = [delta["content"] for delta in deltas if delta.get("content")]
+    assert "".join(said).startswith("yes\n\n> Decided")
+    assert chunks[-2]["choices"][0]["finish_reason"] == "stop"
+    assert chunks[-1]["usage"]["total_tokens"] > 0
+    assert stream.headers["portico-debate"].startswith("dbt_")
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+async def test_an_answer_is_cut_off_where_the_program_has_room_for_no_more(
+    held: Site, limit: str
+) -> None:
+    held.debates.say("yes", "yes", "yes", "yes")
+    whole = (await chat(held, asking())).json["choices"][0]["message"]["content"]
+
+    [choice] = (await chat(held, {**asking(), limit: 5})).json["choices"]
+
+    text = choice["message"]["content"]
+    assert choice["finish_reason"] == "length"
+    assert whole.startswith(text)
+    assert 0 < O200k().count(text) <= 5 < O200k().count(whole)
+
+
+async def test_a_stream_is_cut_off_as_well(held: Site) -> None:
+    headers = bearing(held.key)
+
+    async with streaming(held.app, PATH, headers, body=asking(stream=True, max_tokens=1)) as stream:
+        await stream.until(lambda: stream.complete)
+
+    assert b'"finish_reason":"length"' in stream.body
+    assert b"Decided" not in stream.body
+
+
+async def test_what_was_said_before_is_what_it_is_about(held: Site) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Herons have feathers."},
+        {"role": "assistant", "content": "I see."},
+        {"role": "user", "content": [{"type": "text", "text": "Is the heron a bird?"}]},
+    ]
+
+    await chat(held, asking(messages=messages))
+    prompt = held.debates.voices.asks[0].prompt
+
+    assert "The program that asks: Be brief." in prompt
+    assert "The user: Herons have feathers." in prompt
+    assert "The assistant: I see." in prompt
+
+
+async def test_a_program_that_repeats_itself_pays_once(held: Site) -> None:
+    first = await chat(held, asking())
+    repeated = await chat(held, asking(), (b"x-stainless-retry-count", b"1"))
+    anew = await chat(held, asking())
+    one, other = [await chat(held, asking(), (b"idempotency-key", b"k")) for _ in range(2)]
+
+    debate = "portico-debate"
+    assert repeated.headers[debate] == first.headers[debate]
+    assert anew.headers[debate] != first.headers[debate]
+    assert one.headers[debate] == other.headers[debate]
+    assert one.headers[debate] != anew.headers[debate]
+
+
+async def test_one_that_failed_is_a_failure_of_what_is_behind_this_server(
+    held: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when whoever carried it out is gone for good."""
+    look = held.debates.use.look
+    one = type(look).one
+
+    async def failed(its: Any, caller: Any, which: Any) -> Any:
+        whole = await one(its, caller, which)
+        its_end = replace(whole.debate, status=DebateStatus.FAILED, decision=None)
+        return replace(whole, debate=its_end)
+
+    monkeypatch.setattr(type(look), "one", failed)
+
+    answer = await chat(held, asking())
+
+    assert (answer.status, answer.json["error"]["code"]) == (502, "debate_failed")
+    assert "failed before anything was decided" in answer.json["error"]["message"]
+
+
 AGAIN = (b"x-stainless-retry-count", b"1")
 QUESTION = {"role": "user", "content": "Write to Bob."}
 
@@ -37,7 +198,7 @@ async def desk(site: Site) -> Desk:
     return await opened(site)
 
 
-def asking(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+def asking_openai(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"model": "agent/clerk", "messages": [*messages] or [QUESTION], **more}
 
 
@@ -65,7 +226,11 @@ async def told(
 ) -> Stream:
     """A talk in which all that is told, and that ends so."""
     options = {"include_usage": True} if end.pop("usage", False) else None
-    wish = asking(stream=True, stream_options=options) if options else asking(stream=True)
+    wish = (
+        asking_openai(stream=True, stream_options=options)
+        if options
+        else asking_openai(stream=True)
+    )
     async with desk.stream(PATH, wish) as stream:
         run = await begun(desk, stream)
         await desk.tell(run, *happenings)
@@ -132,7 +297,7 @@ async def whole(desk: Desk, body: dict[str, Any], *happenings: Any, answer: str 
 
 
 async def test_a_whole_answer_is_the_answer_and_nothing_else(desk: Desk) -> None:
-    answer = await whole(desk, asking(), text("I look."), a_tool(), text("Yes.", turn=2))
+    answer = await whole(desk, asking_openai(), text("I look."), a_tool(), text("Yes.", turn=2))
 
     assert answer.status == 200
     [choice] = answer.json["choices"]
@@ -155,7 +320,7 @@ async def test_a_model_that_was_asked_anew_says_so(desk: Desk) -> None:
 
 
 async def test_what_was_said_before_is_history_and_wishes_are_the_users(desk: Desk) -> None:
-    body = asking(
+    body = asking_openai(
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": [{"type": "text", "text": "Good day."}]},
         {"role": "assistant", "content": "Yes?"},
@@ -181,7 +346,7 @@ async def test_a_failed_run_is_an_error_in_the_stream_and_without(desk: Desk) ->
         error_code="model_unavailable",
         fix="Start it.",
     )
-    again = await desk.ask("POST", PATH, asking(), AGAIN)
+    again = await desk.ask("POST", PATH, asking_openai(), AGAIN)
 
     assert chunks(stream)[-1]["error"] == {
         "message": "local:small cannot be asked. Start it.",
@@ -205,7 +370,7 @@ async def test_an_end_before_the_end_is_said(
     end = {"status": status, "error": "It was too much.", "fix": "Ask for less."}
     stream = await told(desk, text("So far."), answer="So far.", **end)
 
-    again = await desk.ask("POST", PATH, asking(), AGAIN)
+    again = await desk.ask("POST", PATH, asking_openai(), AGAIN)
 
     assert deltas(stream) == content
     assert chunks(stream)[-1]["choices"][0]["finish_reason"] == finish
@@ -223,7 +388,7 @@ async def test_an_answer_that_had_no_room_says_so(desk: Desk) -> None:
 
 
 async def test_what_waits_is_said_and_the_stream_goes_on_when_it_is_answered(desk: Desk) -> None:
-    async with desk.stream(PATH, asking(stream=True)) as stream:
+    async with desk.stream(PATH, asking_openai(stream=True)) as stream:
         run = await begun(desk, stream)
         await desk.tell(run, text("I shall write."))
         approval = await desk.waits(run)
@@ -245,7 +410,7 @@ async def test_what_waits_is_said_and_the_stream_goes_on_when_it_is_answered(des
 
 async def left_waiting(desk: Desk) -> tuple[RunId, ApprovalId, str]:
     """A talk that ended while something waited, and what was said in it."""
-    async with desk.stream(PATH, asking(stream=True)) as stream:
+    async with desk.stream(PATH, asking_openai(stream=True)) as stream:
         run = await begun(desk, stream)
         await desk.tell(run, text("I shall write."))
         approval = await desk.waits(run)
@@ -255,7 +420,7 @@ async def left_waiting(desk: Desk) -> tuple[RunId, ApprovalId, str]:
 
 
 def follow_up(said: str, words: str) -> dict[str, Any]:
-    return asking(
+    return asking_openai(
         QUESTION, {"role": "assistant", "content": said}, {"role": "user", "content": words}
     )
 
@@ -341,12 +506,12 @@ async def test_a_note_of_somebody_elses_run_is_only_text(site: Site) -> None:
 async def test_the_same_question_finds_the_run_that_is_on_and_not_one_that_is_over(
     desk: Desk,
 ) -> None:
-    async with desk.stream(PATH, asking(stream=True)) as stream:
+    async with desk.stream(PATH, asking_openai(stream=True)) as stream:
         first = await begun(desk, stream)
-    async with desk.stream(PATH, asking(stream=True)) as stream:
+    async with desk.stream(PATH, asking_openai(stream=True)) as stream:
         second = await begun(desk, stream)
     await desk.ends(first)
-    async with desk.stream(PATH, asking(stream=True)) as stream:
+    async with desk.stream(PATH, asking_openai(stream=True)) as stream:
         third = await begun(desk, stream)
 
     assert first == second
@@ -355,12 +520,14 @@ async def test_the_same_question_finds_the_run_that_is_on_and_not_one_that_is_ov
 
 async def test_an_idempotency_key_finds_its_run_also_when_it_is_over(desk: Desk) -> None:
     key = (b"idempotency-key", b"k1")
-    async with desk.stream(PATH, asking(stream=True), key_header := key) as stream:
+    async with desk.stream(PATH, asking_openai(stream=True), key_header := key) as stream:
         run = await begun(desk, stream)
     await desk.ends(run)
 
-    again = await desk.ask("POST", PATH, asking(), key_header)
-    other = await desk.ask("POST", PATH, asking({"role": "user", "content": "Else."}), key_header)
+    again = await desk.ask("POST", PATH, asking_openai(), key_header)
+    other = await desk.ask(
+        "POST", PATH, asking_openai({"role": "user", "content": "Else."}), key_header
+    )
 
     assert again.json["choices"][0]["message"]["content"] == "It is sent."
     assert (other.status, other.json["error"]["code"]) == (400, "idempotency_key_reused")
@@ -397,7 +564,7 @@ async def test_what_an_agent_cannot_do_is_refused(desk: Desk) -> None:
         ({"messages": [{"role": "user", "content": "a\ud83d"}]}, "messages.0.content.?"),
     ]
     for more, param in refused:
-        answer = await desk.ask("POST", PATH, asking(**more))
+        answer = await desk.ask("POST", PATH, asking_openai(**more))
 
         error = answer.json["error"]
         assert (answer.status, answer.headers["content-type"]) == (400, "application/json")
@@ -406,8 +573,8 @@ async def test_what_an_agent_cannot_do_is_refused(desk: Desk) -> None:
 
 
 async def test_what_is_refused_is_told_in_whole_sentences(desk: Desk) -> None:
-    tools = await desk.ask("POST", PATH, asking(tools=[{"type": "function"}]))
-    empty = await desk.ask("POST", PATH, asking(messages=[]))
+    tools = await desk.ask("POST", PATH, asking_openai(tools=[{"type": "function"}]))
+    empty = await desk.ask("POST", PATH, asking_openai(messages=[]))
     array = await desk.ask("POST", PATH, [])
 
     assert tools.json["error"]["message"] == (
@@ -433,17 +600,19 @@ async def test_without_a_question_nothing_is_asked(desk: Desk) -> None:
         [{"role": "user", "content": ""}],
         [QUESTION, {"role": "assistant", "content": "Dear"}],
     ):
-        answer = await desk.ask("POST", PATH, asking(*messages))
+        answer = await desk.ask("POST", PATH, asking_openai(*messages))
         assert (answer.status, answer.json["error"]["code"]) == (400, "no_question")
 
 
 async def test_every_wall_speaks_as_openai_does(desk: Desk) -> None:
-    stranger = await desk.ask("POST", PATH, asking(), key="nonsense")
+    stranger = await desk.ask("POST", PATH, asking_openai(), key="nonsense")
     made = await desk.ask("POST", "/api/v1/keys", {"name": "bare", "scopes": []})
-    bare = await desk.ask("POST", PATH, asking(), key=made.json["key"])
-    nobody = await desk.ask("POST", PATH, asking(model="agent/nobody"))
+    bare = await desk.ask("POST", PATH, asking_openai(), key=made.json["key"])
+    nobody = await desk.ask("POST", PATH, asking_openai(model="agent/nobody"))
     nowhere = await desk.ask("GET", "/v1/nowhere")
-    large = await desk.ask("POST", PATH, asking({"role": "user", "content": "a" * 1_100_000}))
+    large = await desk.ask(
+        "POST", PATH, asking_openai({"role": "user", "content": "a" * 1_100_000})
+    )
     elsewhere = await desk.ask("GET", "/api/v1/nowhere")
 
     assert (stranger.status, stranger.json["error"]["type"]) == (401, "authentication_error")
@@ -459,7 +628,7 @@ async def test_every_wall_speaks_as_openai_does(desk: Desk) -> None:
 async def test_while_nothing_happens_it_says_that_it_is_there(site: Site) -> None:
     desk = await opened(site, manners=Manners(heartbeat=0.02, patience=60.0))
 
-    async with desk.stream(PATH, asking(stream=True)) as stream:
+    async with desk.stream(PATH, asking_openai(stream=True)) as stream:
         await stream.until(lambda: b"\n\n:\n\n" in stream.body)
         await desk.ends(await begun(desk, stream))
         await completed(stream)
@@ -473,7 +642,7 @@ async def test_whoever_is_let_in_no_more_hears_no_more(site: Site) -> None:
         "POST", "/api/v1/keys", {"name": "chat", "scopes": ["agents:run"], "clearance": "team"}
     )
 
-    async with desk.stream(PATH, asking(stream=True), key=made.json["key"]) as stream:
+    async with desk.stream(PATH, asking_openai(stream=True), key=made.json["key"]) as stream:
         await begun(desk, stream)
         await desk.ask("DELETE", f"/api/v1/keys/{made.json['id']}")
         await completed(stream)
@@ -482,7 +651,7 @@ async def test_whoever_is_let_in_no_more_hears_no_more(site: Site) -> None:
 
 
 async def test_a_server_that_ends_does_not_wait_for_an_answer(desk: Desk) -> None:
-    async with desk.stream(PATH, asking()) as stream:
+    async with desk.stream(PATH, asking_openai()) as stream:
         await stream.until(lambda: desk.runs.talk)
         stream.line.end()
         await completed(stream)

@@ -1,17 +1,20 @@
-"""Streams on real connections: they are cut, reused, left and ended."""
+"""Responses that last: the connection under them, server-sent events, and their end."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
 import uvicorn
+from hypothesis import given
+from hypothesis import strategies as st
 
 from portico.engine.core.event_log import NewEntry
 from portico.interfaces.http.app import LineProtocol, build
 from portico.interfaces.http.middleware import allowed
-from portico.interfaces.http.streaming import Manners
+from portico.interfaces.http.streaming import Manners, one_line
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 from portico.testing.memory_store import BEGINNING, SeededEntropy
@@ -153,3 +156,15 @@ async def test_clients_that_vanish_leave_nothing_behind(site: Site) -> None:
         await until(lambda: served.streams == 0)
         assert site.use.tails.size == (0, 0)
         await until(lambda: len(served.server.server_state.tasks) == 0)
+
+
+@given(st.text())
+def test_a_line_of_json_ends_nowhere_but_at_its_end(text: str) -> None:
+    line = one_line(json.dumps({"text": text}, ensure_ascii=False))
+
+    assert line.splitlines() == [line]
+    assert json.loads(line) == {"text": text}
+
+
+def test_line_ends_of_unicode_are_spelt_out() -> None:
+    assert one_line('"a\u2028b\u2029c\u0085d"') == r'"a\u2028b\u2029c\u0085d"'

@@ -1,15 +1,19 @@
-"""What should never happen, and is put right all the same: runs that nobody put in line, legs that
-ended without their run, processes that go by one name."""
+"""Execute runs for as long as this process is known to live: dequeue, work, recovery."""
 
 import asyncio
 import contextlib
 import tempfile
+import threading
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
 
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from portico.adapters.dbos import engine as dbos_worker
+from portico.adapters.dbos.engine import DbosWorker, take_one
 from portico.adapters.dbos.late_line import LateLine
 from portico.adapters.dbos.tables import DbosTables
 from portico.adapters.postgres.addresses import Addresses
@@ -20,7 +24,7 @@ from portico.adapters.postgres.engine.retention import PostgresRetention
 from portico.adapters.postgres.transaction import EnginePool
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.retention import Keep
-from portico.engine.core.runs import Leg, Place, RunStatus, Turn
+from portico.engine.core.runs import Leg, Place, Queue, RunStatus, Turn
 from portico.engine.runs import Kind
 from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId
@@ -29,7 +33,137 @@ from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.engines import Engine, dbos_engine
 from tests.servers import reachable_folder
 
-pytestmark = [pytest.mark.postgres]
+RARE = Queue(name="rare", a_process=10, look=timedelta(hours=1))
+NARROW = Queue(name="narrow", a_process=1, look=timedelta(hours=1))
+"""Nobody looks at them while a test lasts."""
+
+
+@pytest.fixture
+def may_end() -> asyncio.Event:
+    return asyncio.Event()
+
+
+@pytest.fixture
+async def engine(embedded_database: Addresses, may_end: asyncio.Event) -> AsyncIterator[Engine]:
+    async def work(_durable: Durable, _given: JsonObject) -> JsonValue:
+        await may_end.wait()
+        return "done"
+
+    async with dbos_engine(
+        embedded_database, [Kind(name="work", work=work)], [RARE, NARROW]
+    ) as made:
+        yield made
+
+
+@pytest.mark.postgres
+async def test_who_joins_a_line_does_not_wait_until_somebody_looks(
+    engine: Engine, may_end: asyncio.Event
+) -> None:
+    may_end.set()
+
+    run = await engine.started("work", place=Place(queue=RARE.name))
+
+    assert (await engine.over(run.id)).result == "done"
+
+
+@pytest.mark.postgres
+async def test_a_narrow_line_is_left_to_those_who_count(engine: Engine) -> None:
+    run = await engine.started("work", place=Place(queue=NARROW.name))
+    await asyncio.to_thread(take_one, NARROW.name)
+
+    assert (await engine.book.get(engine.ana, run.id)).status is RunStatus.QUEUED
+
+
+@pytest.mark.postgres
+async def test_a_line_that_nobody_knows_is_nobodys(engine: Engine) -> None:
+    await asyncio.to_thread(take_one, "unknown")
+
+    assert engine.running() == 0
+
+
+@dataclass
+class SlowDbos:
+    """Begins when it is let; the one that there is in a process."""
+
+    breaks: bool = False
+    may_begin: threading.Event = field(default_factory=threading.Event)
+    begins: threading.Event = field(default_factory=threading.Event)
+    happened: list[str] = field(default_factory=list)
+
+    def __call__(self, *, config: object) -> None:
+        assert config
+
+    def workflow(self, **_options: object) -> object:
+        return lambda function: function
+
+    def launch(self) -> None:
+        self.begins.set()
+        self.may_begin.wait(5)
+        self.happened.append("begun")
+        if self.breaks:
+            raise OSError("the database has gone")
+
+    def destroy(self, *, destroy_registry: bool) -> None:
+        self.happened.append(f"ended {destroy_registry}")
+
+
+@pytest.fixture
+def dbos(monkeypatch: pytest.MonkeyPatch) -> SlowDbos:
+    slow = SlowDbos()
+    monkeypatch.setattr(dbos_worker, "DBOS", slow)
+    return slow
+
+
+async def nothing(_leg: Leg) -> None:
+    raise AssertionError
+
+
+def a_worker() -> DbosWorker:
+    return DbosWorker("postgresql://engine@/x", "me", nothing, queues=[], pool_size=1)
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+async def test_who_is_cancelled_while_it_begins_ends_it_afterwards(
+    dbos: SlowDbos, *, breaks: bool
+) -> None:
+    dbos.breaks = breaks
+    worker = a_worker()
+    launching = asyncio.create_task(worker.launch())
+    await asyncio.to_thread(dbos.begins.wait, 5)
+
+    launching.cancel()
+    await asyncio.wait([launching])
+    closing = asyncio.create_task(worker.close())
+    await asyncio.sleep(0.05)
+    before = list(dbos.happened)
+    dbos.may_begin.set()
+    await closing
+
+    assert launching.cancelled()
+    assert before == []
+    assert dbos.happened == ["begun", "ended True"]
+    assert not worker.launched
+
+
+async def test_one_that_never_begins_is_not_waited_for_forever(
+    dbos: SlowDbos, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(dbos_worker, "_PATIENCE", 0.01)
+    worker = a_worker()
+    launching = asyncio.create_task(worker.launch())
+    await asyncio.to_thread(dbos.begins.wait, 5)
+    launching.cancel()
+    await asyncio.wait([launching])
+
+    await worker.close()
+
+    assert dbos.happened == ["ended True"]
+    assert "still starting" in caplog.text
+    dbos.may_begin.set()
+
+
+# What should never happen, and is put right all the same: runs that nobody put in line, legs that
+# ended without their run, processes that go by one name.
 
 
 async def quick(durable: Durable, _given: JsonObject) -> JsonValue:
@@ -44,7 +178,7 @@ async def waits(durable: Durable, _given: JsonObject) -> JsonValue:
 
 
 @pytest.fixture
-async def engine(embedded_database: Addresses) -> AsyncIterator[Engine]:
+async def engine_upkeep(embedded_database: Addresses) -> AsyncIterator[Engine]:
     kinds = [Kind(name="quick", work=quick), Kind(name="waits", work=waits)]
     async with dbos_engine(embedded_database, kinds, []) as made:
         yield made
@@ -55,43 +189,46 @@ def owner_does(addresses: Addresses, statement: str) -> int:
         return owner.execute(statement.encode()).rowcount
 
 
+@pytest.mark.postgres
 async def test_a_run_that_nobody_put_in_line_is_found(
-    engine: Engine, embedded_database: Addresses
+    engine_upkeep: Engine, embedded_database: Addresses
 ) -> None:
-    engine.hold()
-    run = await engine.started("quick")
-    engine.line.forget()
-    engine.let_go()
+    engine_upkeep.hold()
+    run = await engine_upkeep.started("quick")
+    engine_upkeep.line.forget()
+    engine_upkeep.let_go()
     assert owner_does(embedded_database, _AGED) == 1
 
-    assert (await engine.over(run.id)).status is RunStatus.DONE
+    assert (await engine_upkeep.over(run.id)).status is RunStatus.DONE
 
 
+@pytest.mark.postgres
 async def test_a_run_goes_on_in_a_database_that_has_lost_the_tables_of_the_line(
-    engine: Engine, embedded_database: Addresses
+    engine_upkeep: Engine, embedded_database: Addresses
 ) -> None:
     """As one that was restored from a backup: those tables are in none."""
-    run = await engine.started("waits")
-    await engine.waiting(run.id)
+    run = await engine_upkeep.started("waits")
+    await engine_upkeep.waiting(run.id)
     owner_does(embedded_database, "DELETE FROM dbos.workflow_status")
 
-    await engine.signal(engine.ana, run.id, "answer", "here")
+    await engine_upkeep.signal(engine_upkeep.ana, run.id, "answer", "here")
 
-    assert (await engine.over(run.id)).result == "here"
+    assert (await engine_upkeep.over(run.id)).result == "here"
 
 
+@pytest.mark.postgres
 async def test_a_leg_that_ended_without_its_run_is_followed_by_another(
-    engine: Engine, embedded_database: Addresses
+    engine_upkeep: Engine, embedded_database: Addresses
 ) -> None:
-    run = await engine.started("quick")
-    await engine.over(run.id)
+    run = await engine_upkeep.started("quick")
+    await engine_upkeep.over(run.id)
     owner_does(
         embedded_database,
         "UPDATE portico.run SET status = 'running', finished_at = NULL, result = NULL,"
         " changed_at = now() - interval '1 minute'",
     )
 
-    ended = await engine.over(run.id)
+    ended = await engine_upkeep.over(run.id)
 
     assert (ended.status, ended.leg) == (RunStatus.DONE, 2)
 
@@ -102,6 +239,7 @@ _UNDER_WAY = "SELECT 1 FROM dbos.workflow_status WHERE status IN ('ENQUEUED', 'P
 _AGED = "UPDATE portico.run SET changed_at = now() - interval '1 minute'"
 
 
+@pytest.mark.postgres
 async def test_a_lease_is_had_by_one_and_known_to_be_lost(embedded_database: Addresses) -> None:
     address = str(embedded_database.engine)
 
@@ -152,6 +290,7 @@ class Silent:
                 await target.drain()
 
 
+@pytest.mark.postgres
 @pytest.mark.requirement("engine:fence:stops")
 async def test_a_lease_that_is_not_answered_for_is_lost_before_the_server_lets_go_of_it(
     embedded_database: Addresses,
@@ -174,12 +313,13 @@ async def test_a_lease_that_is_not_answered_for_is_lost_before_the_server_lets_g
     assert lease._LOOK + lease._PATIENCE < 11, "the server lets go after eleven seconds"
 
 
+@pytest.mark.postgres
 async def test_legs_that_are_over_are_forgotten_whole(
-    engine: Engine, embedded_database: Addresses
+    engine_upkeep: Engine, embedded_database: Addresses
 ) -> None:
-    run = await engine.started("quick")
-    await engine.over(run.id)
-    await engine.nothing_runs()
+    run = await engine_upkeep.started("quick")
+    await engine_upkeep.over(run.id)
+    await engine_upkeep.nothing_runs()
     while await asyncio.to_thread(owner_does, embedded_database, _UNDER_WAY):  # noqa: ASYNC110 # there
         await asyncio.sleep(0.02)
     owner_does(embedded_database, "UPDATE dbos.workflow_status SET updated_at = 0")
@@ -193,6 +333,7 @@ async def test_legs_that_are_over_are_forgotten_whole(
         assert owner_does(embedded_database, f"SELECT 1 FROM dbos.{table}") == 0
 
 
+@pytest.mark.postgres
 async def test_what_runs_has_ended_before_the_lease_is_let_go_of(
     embedded_database: Addresses,
 ) -> None:
@@ -228,6 +369,7 @@ async def _until_free(addresses: Addresses, ended: asyncio.Event) -> bool:
     return ended.is_set()
 
 
+@pytest.mark.postgres
 async def test_a_run_whose_database_is_restored_under_it_goes_on_from_what_was_restored(
     embedded_database: Addresses,
 ) -> None:
@@ -259,6 +401,7 @@ async def test_a_run_whose_database_is_restored_under_it_goes_on_from_what_was_r
     assert [step.name for step in steps] == [str(number) for number in range(15)]
 
 
+@pytest.mark.postgres
 async def test_the_tables_of_the_line_are_made_once(embedded_database: Addresses) -> None:
     tables = DbosTables(str(embedded_database.owner))
 
@@ -290,6 +433,7 @@ class Noted:
         self.left.append(leg)
 
 
+@pytest.mark.postgres
 async def test_whoever_joins_before_there_is_a_line_is_put_there_when_it_comes() -> None:
     late, line = LateLine(), Noted()
     legs = [Leg(RunId.mint(BEGINNING, SeededEntropy(n)), 1) for n in range(3)]

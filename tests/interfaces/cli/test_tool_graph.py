@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 from tests.interfaces.cli.scripted_server import Problem
-from tests.interfaces.cli.test_ahead import EDGE, FIGURES
+from tests.interfaces.cli.test_prefetch import EDGE, FIGURES
 
 HOP = {
     "earlier": "git.log",
