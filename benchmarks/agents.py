@@ -38,7 +38,7 @@ def agents(
     """CPU a turn, many runs at once, the first word, and calls begun while the model speaks."""
     if weights is not None and (missing := lacking(weights)) is not None:
         return skipped(at, "agents", missing)
-    chosen = {each.path: each.value for each in at.house.settings()}
+    chosen = {each.path: each.value for each in at.services.settings()}
     with at.working("making a database") as progress, ExitStack() as open_ones:
         home = open_ones.enter_context(scratch_home())
         env = _environment(home, str(chosen["database.run_as"] or ""))

@@ -12,19 +12,19 @@ from typing import Final
 from benchmarks.agents_figures import Ended
 from benchmarks.agents_scripts import Script
 from benchmarks.agents_setting_up import AGENT, SERVER
-from portico.adapters.dbos.late_line import LateLine
+from portico.adapters.dbos.deferred_queue import LateLine
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.agents.core.events import RunEnded
-from portico.agents.core.model_requests import ModelAsk, Piece, UserSaid
-from portico.agents.runs import AgentRunWish
+from portico.agents.core.events import RunFinished
+from portico.agents.core.model_requests import ModelAsk, ResponseChunk, UserMessage
+from portico.agents.runs import AgentRunSpec
 from portico.app.agents import LateModels, agent_doors
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.gateway import Opened, open_gateway
 from portico.app.run_workers import carry_out_runs, every_kind, kept_up
-from portico.app.secrets import SecretDoors, open_audit
-from portico.app.shared_dependencies import Outside
+from portico.app.secrets import SecretDependencies, open_audit
+from portico.app.shared_dependencies import SharedDependencies
 from portico.app.use_cases import use_cases
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.interfaces.http.use_cases import AgentRunUseCases
@@ -42,8 +42,8 @@ class NotedModels(LateModels):
     noted: dict[str, list[ModelAsk]] = field(default_factory=lambda: defaultdict(list))
     """By the words that a conversation began with."""
 
-    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
-        begun = next((each.text for each in ask.messages if isinstance(each, UserSaid)), "")
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[ResponseChunk, None]:
+        begun = next((each.text for each in ask.messages if isinstance(each, UserMessage)), "")
         self.noted[begun].append(ask)
         async with aclosing(LateModels.ask(self, caller, ask)) as pieces:
             async for piece in pieces:
@@ -61,13 +61,13 @@ class AgentHouse:
     async def run(self, script: Script, name: str) -> Ended:
         """From its start to its end, as its starter hears of it."""
         started = time.monotonic()
-        wish = AgentRunWish(agent=AGENT, message=script.asked(name))
+        wish = AgentRunSpec(agent=AGENT, message=script.asked(name))
         begun = await self.runs.start_agent_run(self.caller, wish)
         ended = await self.runs.answer_of(self.caller, begun.run, patience=_PATIENCE)
         told = Ended(
             run=name, started=started, ended=time.monotonic(), status="not over", answer=""
         )
-        if not isinstance(ended, RunEnded):
+        if not isinstance(ended, RunFinished):
             return told
         return replace(told, status=ended.status, answer=ended.answer, error=ended.error or "")
 
@@ -97,15 +97,15 @@ def _is_of(script: Script, words: str) -> bool:
 @asynccontextmanager
 async def agent_house() -> AsyncIterator[AgentHouse]:
     """As a server opens it, without its faces."""
-    ground = Ground()
+    ground = AppContext()
     addresses, clock = ground.store.addresses, SystemClock()
     bus, line = PostgresBus(addresses.app, system_entropy), LateLine()
-    secret_doors = SecretDoors(ground)
+    secret_doors = SecretDependencies(ground)
     size = ground.loaded.settings.database.pool_size
     async with open_pool(addresses.app, size) as pool, asyncio.TaskGroup() as background:
         transactions = Transactions(pool)
         auditing = open_audit(ground, transactions)
-        outside = Outside(
+        outside = SharedDependencies(
             transactions=transactions,
             bus=bus,
             audit=auditing.audit,
@@ -113,13 +113,13 @@ async def agent_house() -> AsyncIterator[AgentHouse]:
             entropy=system_entropy,
             vault=secret_doors.vault,
             keeper=secret_doors.references,
-            line=line,
+            queue=line,
         )
         opened = open_gateway(ground, outside)
         models = NotedModels()
         doors = replace(agent_doors(ground, outside, opened), models=models)
         kinds = every_kind(clock, *opened.kinds, doors.kind())
-        await secret_doors.begin()
+        await secret_doors.start()
         lasting = [
             background.create_task(each)
             for each in (

@@ -44,7 +44,7 @@ def ahead(  # noqa: PLR0913 # the options of a command
     if not traces.is_file():
         return skipped(at, "ahead", f"no {TRACES} in {str(traces.parent.parent)!r}")
     logging.getLogger("mcp").setLevel(logging.ERROR)
-    ours = at.house.encoders().folder.parent / "bench"
+    ours = at.services.encoders().folder.parent / "bench"
     with at.working("looking for servers") as progress:
         found = find_programs(
             list(SERVERS.values()), programs or [], ours / "servers" if install else None

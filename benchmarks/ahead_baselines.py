@@ -9,7 +9,7 @@ from typing import Any, Final
 from benchmarks.ahead_foretold import Foretold, Replayed
 from benchmarks.ahead_sessions import Made, Session
 from benchmarks.ahead_truth import LetIn
-from portico.learning.core.observed_calls import Origin, Source, Wanted
+from portico.learning.core.observed_calls import Origin, ReadRequest, Source
 from portico.learning.core.prefetch_predictor import BANDS, band_of
 
 THRESHOLD: Final = 0.4
@@ -64,7 +64,7 @@ class FirstOrder:
             share = times / counted.total()
             for _, sure in filled:
                 share *= sure
-            if tool is not None and tool.effect.reads_only and share >= _LEAST:
+            if tool is not None and tool.effect.is_read_only and share >= _LEAST:
                 values = zip(form[1], (value for value, _ in filled), strict=True)
                 yield foretold_of(tool, dict(values), share)
 
@@ -86,7 +86,7 @@ class FirstOrder:
 
 
 def foretold_of(tool: LetIn, arguments: Mapping[str, Any], sure: float) -> Foretold:
-    wanted = Wanted(
+    wanted = ReadRequest(
         ref=tool.ref,
         pin=tool.pin,
         arguments=arguments,

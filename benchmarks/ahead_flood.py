@@ -12,14 +12,14 @@ from random import Random
 from time import process_time
 from typing import Final
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
-from portico.learning.core.observation import Layer
+from portico.learning.core.observation import LabelModel
 from portico.learning.core.observed_calls import SeenCall, seen_call
-from portico.learning.core.prefetch_predictor import Course
+from portico.learning.core.prefetch_predictor import ContextHistory
 
 _SERVERS: Final = 200
 _TOOLS: Final = 40
@@ -37,12 +37,12 @@ def flood(observations: int) -> JsonObject:
 
 
 def flooded(observations: int) -> JsonObject:
-    layer, began = Layer(PUBLIC), process_time()
+    layer, began = LabelModel(PUBLIC), process_time()
     gc.collect()
     before = _resident()
     sizes = {}
     for number, session in enumerate(_sessions(observations)):
-        course = Course()
+        course = ContextHistory()
         for place, call in enumerate(session):
             if place == _FORETOLD:
                 course.ahead([layer], _any)
@@ -81,7 +81,7 @@ def _call(chance: Random, servers: list[ServerId], now: datetime) -> SeenCall:
         f"field_{chance.randrange(500)}": word,
         "next": f"{chance.getrandbits(48):012x}",
     }
-    answer = Answer([{"type": "text", "text": str(found)}], found)
+    answer = ToolResult([{"type": "text", "text": str(found)}], found)
     return seen_call(tool, arguments, answer, ended=now, reads=chance.random() < 0.8)  # most are
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from benchmarks.ahead_sessions import Session
-from portico.learning.core.observed_calls import Wanted
+from portico.learning.core.observed_calls import ReadRequest
 
 
 class Words(StrEnum):
@@ -20,7 +20,7 @@ class Words(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Foretold:
-    wanted: Wanted
+    wanted: ReadRequest
     name: str
     confidence: float
     """How likely it is thought to be used."""

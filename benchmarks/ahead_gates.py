@@ -8,13 +8,20 @@ from typing import Final
 from benchmarks.ahead_foretold import Foretold
 from benchmarks.ahead_truth import LetIn
 from portico.adapters.json_schema import JsonSchemaCheck
-from portico.guard.core.access_request import Act, Aim, Allowed, TaskContext
+from portico.guard.core.access_request import AccessRequest, ActionTarget, Allowed, TaintContext
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.learning.core.observed_calls import Wanted
-from portico.learning.core.prefetch_gates import GATES, AheadMode, AheadTerms, Attempt, Use, closed
+from portico.learning.core.observed_calls import ReadRequest
+from portico.learning.core.prefetch_gates import (
+    GATES,
+    Attempt,
+    PrefetchLimits,
+    PrefetchMode,
+    Use,
+    closed,
+)
 
-TERMS: Final = AheadTerms()
+TERMS: Final = PrefetchLimits()
 """As they are if nobody has set them."""
 _CALLER: Final = Principal(
     id=PrincipalId.of_digest(b"bench"),
@@ -22,7 +29,7 @@ _CALLER: Final = Principal(
     kind=PrincipalKind.AGENT,
     name="bench",
 )
-_TASK: Final = TaskContext(id=ContextId.of_digest(b"bench"), untrusted=True)
+_TASK: Final = TaintContext(id=ContextId.of_digest(b"bench"), untrusted=True)
 _ALLOWED: Final = Allowed("default:reads", "it only reads")
 
 
@@ -31,10 +38,10 @@ class Lane:
     tools: Mapping[str, LetIn]
     schemas: JsonSchemaCheck = field(default_factory=JsonSchemaCheck)
 
-    def act(self, name: str, wanted: Wanted) -> Act:
+    def act(self, name: str, wanted: ReadRequest) -> AccessRequest:
         tool = self.tools[name]
-        aim = Aim(tool=name, server=tool.ref.server, effect=tool.effect, pin=tool.pin)
-        return Act(caller=_CALLER, aim=aim, arguments=wanted.arguments)
+        aim = ActionTarget(tool=name, server=tool.ref.server, effect=tool.effect, pin=tool.pin)
+        return AccessRequest(caller=_CALLER, target=aim, arguments=wanted.arguments)
 
     def closed(self, foretold: Foretold, usual: float, use: Use) -> str | None:
         """The first gate that would not let it through. The caller waits for nothing just then,
@@ -42,14 +49,14 @@ class Lane:
         schema = self.tools[foretold.name].definition.input_schema
         attempt = Attempt(
             wanted=foretold.wanted,
-            act=self.act(foretold.name, foretold.wanted),
+            access_request=self.act(foretold.name, foretold.wanted),
             stands=True,
-            mode=AheadMode.LIVE,
+            mode=PrefetchMode.LIVE,
             external=False,
             workflows=False,
             task=_TASK,
             trusted=frozenset(),
-            flaws=len(self.schemas.flaws(schema, foretold.wanted.arguments)),
+            field_errors=len(self.schemas.field_errors(schema, foretold.wanted.arguments)),
             decision=_ALLOWED,
             usual=timedelta(seconds=usual),
             settled=True,

@@ -9,13 +9,19 @@ from typing import Final
 from benchmarks.ahead_foretold import Foretold, Replayed, Words
 from benchmarks.ahead_sessions import Made, Session
 from benchmarks.ahead_truth import LetIn
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.label import PUBLIC
-from portico.learning.core.observation import Layer
-from portico.learning.core.observed_calls import Predicted, SeenCall, Wanted, call_key, seen_call
+from portico.learning.core.observation import LabelModel
+from portico.learning.core.observed_calls import (
+    Predicted,
+    ReadRequest,
+    SeenCall,
+    call_key,
+    seen_call,
+)
 from portico.learning.core.observed_values import own_values, parameters_of
-from portico.learning.core.prefetch_predictor import Course, Trust
+from portico.learning.core.prefetch_predictor import ContextHistory, Trust
 
 _BEGAN: Final = datetime(2026, 1, 5, tzinfo=UTC)
 _BETWEEN: Final = timedelta(hours=1)
@@ -44,7 +50,7 @@ class Gateway:
         self._trust = _nobody_known()
         self._at = {each.place: each for each in tools.values()}
         self._own = {name: own_values(each.definition.input_schema) for name, each in tools.items()}
-        self.layer = Layer(PUBLIC)
+        self.layer = LabelModel(PUBLIC)
 
     def learn(self, sessions: Iterable[Session]) -> None:
         for number, session in enumerate(sessions):
@@ -55,14 +61,14 @@ class Gateway:
         if self._strangers:
             self._trust = _nobody_known()
         return [
-            Replayed(session, self._through(session, number, Layer(PUBLIC)))
+            Replayed(session, self._through(session, number, LabelModel(PUBLIC)))
             for number, session in enumerate(sessions)
         ]
 
     def _through(
-        self, session: Session, number: int, learns: Layer
+        self, session: Session, number: int, learns: LabelModel
     ) -> Sequence[Sequence[Foretold]]:
-        course, now = Course(), _BEGAN + number * _BETWEEN
+        course, now = ContextHistory(), _BEGAN + number * _BETWEEN
         trust = self._trust[number % PRINCIPALS]
         foretold = []
         for place, call in enumerate(session.calls):
@@ -89,19 +95,21 @@ class Gateway:
             case Words.INTENT:
                 return (session.intent, *searched) if place == 0 else searched
 
-    def _ahead(self, course: Course, trust: Trust) -> Sequence[Foretold]:
+    def _ahead(self, course: ContextHistory, trust: Trust) -> Sequence[Foretold]:
         found, good = course.ahead([self.layer], self._among), trust.good
-        trust.foretold(None, [call_key(it.form.tool, it.arguments) for it in found if it.live])
+        trust.note_predictions(
+            None, [call_key(it.form.tool, it.arguments) for it in found if it.live]
+        )
         may = good or not self._only_reads
         return [self._told(replace(each, live=each.live and may)) for each in found]
 
     def _told(self, each: Predicted) -> Foretold:
         tool = self._at[each.form.tool]
-        wanted = Wanted.of(each, tool.ref, tool.pin)
+        wanted = ReadRequest.of(each, tool.ref, tool.pin)
         return Foretold(wanted, str(tool.ref), each.confidence, each.edge.band, each.live)
 
     def _among(self, place: ToolPlace) -> bool:
-        return not self._only_reads or self._at[place].effect.reads_only
+        return not self._only_reads or self._at[place].effect.is_read_only
 
     def _seen(self, call: Made, now: datetime) -> SeenCall:
         tool = self._tools[call.name]
@@ -110,7 +118,7 @@ class Gateway:
             call.arguments,
             answer_of(call),
             ended=now,
-            reads=tool.effect.reads_only,
+            reads=tool.effect.is_read_only,
             own=self._own[call.name],
             parameters=parameters_of(tool.definition.input_schema),
         )
@@ -120,5 +128,5 @@ def _nobody_known() -> Sequence[Trust]:
     return [Trust() for _ in range(PRINCIPALS)]
 
 
-def answer_of(call: Made) -> Answer:
-    return Answer([{"type": "text", "text": call.text}], call.structured, failed=call.failed)
+def answer_of(call: Made) -> ToolResult:
+    return ToolResult([{"type": "text", "text": call.text}], call.structured, failed=call.failed)

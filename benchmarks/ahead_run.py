@@ -84,7 +84,7 @@ def as_if_here(tools: Mapping[str, LetIn]) -> Mapping[str, LetIn]:
     """Of the recorded sessions of others nearly all reads leave the machine, which the gates keep
     out by themselves; here each is let through, so that it is the predictor that is measured."""
     return {
-        name: replace(tool, effect=Effect.LOCAL_READ) if tool.effect.reads_only else tool
+        name: replace(tool, effect=Effect.LOCAL_READ) if tool.effect.is_read_only else tool
         for name, tool in tools.items()
     }
 

@@ -106,7 +106,7 @@ class Clocked:
         self.spent.asked += thought + took
         self.now += thought
         self._tidy()
-        if not self.lane.tools[call.name].effect.reads_only:
+        if not self.lane.tools[call.name].effect.is_read_only:
             self.held.clear()
         held = self.held.pop(call.key, None)
         if held is None or call.failed:

@@ -29,7 +29,7 @@ def box(
     at: At,
 ) -> int:
     """A box beside none: starts, calls of a server in it, the gate of the web, code."""
-    run_as = {each.path: each.value for each in at.house.settings()}["box.run_as"]
+    run_as = {each.path: each.value for each in at.services.settings()}["box.run_as"]
     with at.working("trying the boxes of this machine") as progress, boxes(str(run_as)) as made:
         measured = asyncio.run(_measure(made, rounds, starts, calls, progress))
         if measured is None:

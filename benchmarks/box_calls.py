@@ -16,7 +16,7 @@ from typing import Final
 import portico
 from benchmarks.boxes import Boxes, by_round
 from portico.sandbox.core.probes import Backend
-from portico.sandbox.core.profile import Limits, Order, Profile
+from portico.sandbox.core.profile import Limits, Profile, SandboxCommand
 
 _SERVER: Final = (sys.executable, "-m", "portico.bench.call_echo", "stdio")
 _TEXT: Final = "x" * 100
@@ -98,7 +98,7 @@ async def _bare() -> AsyncIterator[Server]:
 
 @asynccontextmanager
 async def _boxed(boxes: Boxes, backend: Backend) -> AsyncIterator[Server]:
-    order = Order(
+    order = SandboxCommand(
         program=_SERVER[0],
         arguments=_SERVER[1:],
         environment={"PATH": "/usr/bin:/bin", "PYTHONPATH": _source()},

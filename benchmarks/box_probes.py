@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchmarks.boxes import Boxes
 from portico.adapters.sandbox.probes.attempts import CanaryAttempts, situation
-from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.errors import SandboxUnavailable
 from portico.sandbox.core.probes import TRIALS, Backend, Probe, Situation, Verdict
 
 
@@ -25,7 +25,7 @@ async def measure_probes(boxes: Boxes) -> Mapping[Backend, Probed]:
     for backend, box in boxes.by_name.items():
         try:
             probes = await attempts.make(box, TRIALS)
-        except BoxUnavailable:
+        except SandboxUnavailable:
             continue
         found[backend] = compared(probes, backend, situation())
     return found

@@ -9,10 +9,10 @@ from statistics import mean, median
 
 from benchmarks.boxes import Boxes
 from portico.sandbox.core.probes import Backend
-from portico.sandbox.core.profile import Limits, Order
-from portico.sandbox.requests import Box
+from portico.sandbox.core.profile import Limits, SandboxCommand
+from portico.sandbox.requests import Sandbox
 
-_ORDER = Order(program="/bin/true", environment={"PATH": "/usr/bin:/bin"})
+_ORDER = SandboxCommand(program="/bin/true", environment={"PATH": "/usr/bin:/bin"})
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ async def _bare() -> None:
     await process.communicate()
 
 
-def _boxed(box: Box) -> Callable[[], Awaitable[None]]:
+def _boxed(box: Sandbox) -> Callable[[], Awaitable[None]]:
     async def start() -> None:
         outcome = await box.run(_ORDER, Limits(seconds=60, output=1000))
         if outcome.code != 0:

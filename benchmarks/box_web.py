@@ -19,7 +19,7 @@ import httpx2
 
 from benchmarks.boxes import by_round
 from portico.adapters.egress.client import guarded_client
-from portico.sandbox.core.profile import Place
+from portico.sandbox.core.profile import NetworkEndpoint
 
 _ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
 _FRESH: Final = 10
@@ -59,7 +59,7 @@ class Requests:
 async def measure_requests(rounds: int, requests: int) -> Requests:
     """One request of each in turn."""
     with _answering() as port:
-        url, place = f"http://{_HOST}:{port}/", Place(_HOST, port)
+        url, place = f"http://{_HOST}:{port}/", NetworkEndpoint(_HOST, port)
         async with (
             httpx2.AsyncClient(trust_env=False) as one,
             guarded_client(allow=[place]) as other,

@@ -13,14 +13,14 @@ from portico.adapters.sandbox.cgroup import find_groups
 from portico.adapters.sandbox.landlock import LandlockBox
 from portico.bench.processes import scratch_home
 from portico.sandbox.core.probes import Backend, Report
-from portico.sandbox.requests import Box
+from portico.sandbox.requests import Sandbox
 
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
     folder: Path
     run_as: str
-    by_name: Mapping[Backend, Box]
+    by_name: Mapping[Backend, Sandbox]
 
 
 @contextmanager

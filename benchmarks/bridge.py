@@ -34,7 +34,7 @@ def bridge(
         vocabulary()
     except NoWords as missing:
         return skipped(at, "bridge", str(missing))
-    settings = {each.path: each.value for each in at.house.settings()}
+    settings = {each.path: each.value for each in at.services.settings()}
     sizes = Sizes(messages=messages, vectors=vectors, rounds=rounds, plans=_TIMES if plans else 0)
     with scratch_home() as home, at.working("making a database") as progress:
         env = environment(

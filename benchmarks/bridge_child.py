@@ -29,11 +29,11 @@ from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.guard.principals import PostgresPeople
 from portico.adapters.postgres.transaction import BusAfterCommit, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.bridge.conversations import OpenConversation
 from portico.bridge.messages import SendMessage
 from portico.bridge.read_state import ShowInbox
-from portico.bridge.taint import Marks
+from portico.bridge.taint import TaintRecorder
 from portico.kernel.ids import SpaceId
 
 _SEED: Final = 10
@@ -155,13 +155,13 @@ async def _house(addresses: Addresses, corpus: Corpus) -> AsyncIterator[tuple[Re
         transactions, bare = Transactions(pool), Transactions(admins)
         conversations = PostgresConversations(transactions, clock)
         messages = PostgresMessages(transactions)
-        marks = Marks(PostgresTaskContexts(transactions, clock))
+        marks = TaintRecorder(PostgresTaskContexts(transactions, clock))
         speaking = background.create_task(bus.run())
         show_inbox = ShowInbox(
             conversations=conversations,
             messages=messages,
             read_state=PostgresReadState(transactions),
-            marks=marks,
+            taint=marks,
             clock=clock,
         )
         send_message = SendMessage(
@@ -170,7 +170,7 @@ async def _house(addresses: Addresses, corpus: Corpus) -> AsyncIterator[tuple[Re
             messages=messages,
             attachments=PostgresAttachments(transactions),
             people=PostgresPeople(transactions),
-            marks=marks,
+            taint=marks,
             bus=BusAfterCommit(bus, transactions),
             clock=clock,
             entropy=system_entropy,
@@ -201,7 +201,7 @@ def _space(addresses: Addresses) -> SpaceId:
 
 
 def main(what: str, sizes: Sizes) -> None:
-    ground = Ground()
+    ground = AppContext()
     addresses = ground.store.addresses
     space = _space(addresses)
     if what == "push":

@@ -111,7 +111,7 @@ class Meanings:
             for vector in vectors:
                 began = time.perf_counter()
                 hits = await search.by_meaning(
-                    who, vector, project=None, conversation=None, upto=None, limit=_NEAREST
+                    who, vector, project=None, conversation=None, max_label=None, limit=_NEAREST
                 )
                 between = time.perf_counter()
                 truth = _nearest(admin, who, vector)

@@ -233,5 +233,5 @@ class Readers:
 
 async def _found(search: PostgresMessageSearch, who: Principal, words: str) -> Sequence[Hit]:
     return await search.by_words(
-        who, words, project=None, conversation=None, upto=None, limit=_HITS
+        who, words, project=None, conversation=None, max_label=None, limit=_HITS
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.debate_replay import WHEN
 from benchmarks.debate_teams import CHOICES, QUESTION, Team, said_of, voices_of
-from portico.debate.core.debates import Ballot, Known, Why
+from portico.debate.core.debates import Ballot, KnownOutcome, Why
 from portico.debate.core.panel import panel_of
 from portico.debate.core.questions import Preset, rules_of
 from portico.debate.core.votes import decide
@@ -38,10 +38,10 @@ def flipped(seed: int, tries: int) -> Mapping[str, int]:
     return found
 
 
-def _equal_records(size: int, chance: np.random.Generator) -> Sequence[Known]:
+def _equal_records(size: int, chance: np.random.Generator) -> Sequence[KnownOutcome]:
     """Each has been right seven times of ten, and as sure as any."""
     return [
-        Known(
+        KnownOutcome(
             topic="general",
             ballots=tuple(
                 Ballot(f"v{at}", "c:0" if (turn + at) % 10 < 7 else "c:2", sure)

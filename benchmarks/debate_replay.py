@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.debate_rows import Row
-from portico.debate.core.debaters import Voice, VoiceKind
-from portico.debate.core.debates import Ballot, Known, Said
+from portico.debate.core.debaters import Debater, DebaterKind
+from portico.debate.core.debates import Ballot, DebaterAnswer, KnownOutcome
 from portico.debate.core.panel import critique_worth, next_voice, seated, settled, standing
 from portico.debate.core.questions import Preset, Question, QuestionKind, Rules, rules_of
-from portico.debate.core.votes import Learnt, Panel, learnt_of
+from portico.debate.core.votes import LearnedWeighting, Panel, learnt_of
 from portico.kernel.label import PUBLIC
 
 WHEN: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,9 +23,9 @@ LESSONS: Final = (200, 300, 400, 600, 800, 1_100, 1_500, 2_000, 2_600, 3_300, 4_
 _TOKENS: Final = 1_000
 _MODEL: Final = "recorded:gpt-3.5"
 VOICES: Final = tuple(
-    Voice(
+    Debater(
         name=_MODEL if at == 1 else f"{_MODEL}#{at}",
-        kind=VoiceKind.MODEL,
+        kind=DebaterKind.MODEL,
         target=_MODEL,
         family="openai",
         clearance=PUBLIC,
@@ -51,9 +51,9 @@ class Held:
     sure: NDArray[np.float64]
 
 
-def known_of(row: Row, order: Sequence[str | None], topic: str) -> Known:
+def known_of(row: Row, order: Sequence[str | None], topic: str) -> KnownOutcome:
     """As if its outcome had been marked."""
-    return Known(
+    return KnownOutcome(
         topic=topic,
         ballots=tuple(Ballot(_MODEL, key, None) for key in order if key is not None),
         right=row.right if row.right in order else None,
@@ -72,7 +72,7 @@ def replay(
     turn = [int(each) for each in chance.permutation(len(rows))]
     rules = {point: rules_of(*point) for point in points}
     held = {point: Held(*(np.zeros(len(rows)) for _ in range(3))) for point in points}
-    known: list[Known] = []
+    known: list[KnownOutcome] = []
     learnt = learnt_of(known, [_MODEL])
     for count, at in enumerate(turn):
         if count in LESSONS:
@@ -96,7 +96,9 @@ def _note(held: Held, at: int, table: "_Table", rules: Rules) -> None:
 class _Table:
     """One row, as a session would hold it."""
 
-    def __init__(self, row: Row, order: Sequence[str | None], topic: str, learnt: Learnt) -> None:
+    def __init__(
+        self, row: Row, order: Sequence[str | None], topic: str, learnt: LearnedWeighting
+    ) -> None:
         question = Question(text="", kind=QuestionKind.NUMBER, topic=topic)
         self.row = row
         self._voices = VOICES[: len(order)]
@@ -121,12 +123,12 @@ class _Table:
         stands = standing(self._panel, said)
         return (*stands[0], calls) if stands else (None, 0.0, calls)
 
-    def _heard(self, asked: int) -> Sequence[Said]:
+    def _heard(self, asked: int) -> Sequence[DebaterAnswer]:
         return [each for each in self._answers[:asked] if each is not None]
 
     def _criticised(
-        self, said: Sequence[Said], asked: int, rules: Rules
-    ) -> tuple[Sequence[Said], int]:
+        self, said: Sequence[DebaterAnswer], asked: int, rules: Rules
+    ) -> tuple[Sequence[DebaterAnswer], int]:
         """Only what was recorded can be replayed: who was not debated then is not now."""
         wished = rules.rounds > 1 and asked == len(self._voices) and self.row.rounds > 1
         if not wished or not critique_worth(self._panel, said, _TOKENS, rules):
@@ -139,8 +141,8 @@ class _Table:
         return [*said, *later], self.row.whole
 
 
-def _said(voice: Voice, key: str, round_: int = 1) -> Said:
+def _said(voice: Debater, key: str, round_: int = 1) -> DebaterAnswer:
     because = "an error was named" if round_ > 1 else None
-    return Said(
+    return DebaterAnswer(
         voice=voice.name, round=round_, answer=key, key=key, shown=key, changed_because=because
     )

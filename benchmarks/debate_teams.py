@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.debate_replay import WHEN
-from portico.debate.core.debaters import Voice, VoiceKind
-from portico.debate.core.debates import Ballot, Known, Said
+from portico.debate.core.debaters import Debater, DebaterKind
+from portico.debate.core.debates import Ballot, DebaterAnswer, KnownOutcome
 from portico.debate.core.panel import seated, standing
 from portico.debate.core.questions import Question, QuestionKind
 from portico.debate.core.votes import learnt_of
@@ -76,11 +76,11 @@ def draw(team: Team, count: int, chance: np.random.Generator) -> Drawn:
     return Drawn(answers, np.round(np.clip(sure, 0.3, 0.99) * 20) / 20, right)
 
 
-def voices_of(team: Team) -> tuple[Voice, ...]:
+def voices_of(team: Team) -> tuple[Debater, ...]:
     return tuple(
-        Voice(
+        Debater(
             name=f"v{at}",
-            kind=VoiceKind.MODEL,
+            kind=DebaterKind.MODEL,
             target=f"v{at}",
             family=f"f{at}",
             clearance=PUBLIC,
@@ -89,9 +89,9 @@ def voices_of(team: Team) -> tuple[Voice, ...]:
     )
 
 
-def known_of(past: Drawn) -> Sequence[Known]:
+def known_of(past: Drawn) -> Sequence[KnownOutcome]:
     return [
-        Known(
+        KnownOutcome(
             topic="general",
             ballots=tuple(
                 Ballot(f"v{at}", f"c:{key}", float(sure))
@@ -105,9 +105,11 @@ def known_of(past: Drawn) -> Sequence[Known]:
     ]
 
 
-def said_of(answers: Sequence[int], sure: Sequence[float]) -> Sequence[Said]:
+def said_of(answers: Sequence[int], sure: Sequence[float]) -> Sequence[DebaterAnswer]:
     return [
-        Said(voice=f"v{at}", round=1, answer=str(key), key=f"c:{key}", shown=str(key), confidence=c)
+        DebaterAnswer(
+            voice=f"v{at}", round=1, answer=str(key), key=f"c:{key}", shown=str(key), confidence=c
+        )
         for at, (key, c) in enumerate(zip(answers, sure, strict=True))
     ]
 

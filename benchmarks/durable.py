@@ -22,7 +22,7 @@ def durable(
     at: At,
 ) -> int:
     """Durable steps a second and their cost, inline steps, events, and the way to a client."""
-    settings = {each.path: each.value for each in at.house.settings()}
+    settings = {each.path: each.value for each in at.services.settings()}
     with scratch_home() as home, at.working("making a database") as progress:
         port = free_port()
         env = environment(

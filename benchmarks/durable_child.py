@@ -15,24 +15,24 @@ import httpx2
 import psycopg
 from psycopg.types.json import Json
 
-from portico.adapters.dbos.line import DbosLine
+from portico.adapters.dbos.run_queue import DbosLine
 from portico.adapters.dbos.system import configuration
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.checks import first_admin
-from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
 from portico.adapters.postgres.guard.audit import PostgresAudit
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.app_context import Ground
-from portico.app.engine_room import EngineWishes, event_log, working
-from portico.app.shared_dependencies import Outside
+from portico.app.app_context import AppContext
+from portico.app.engine import EngineWishes, event_log, working
+from portico.app.shared_dependencies import SharedDependencies
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Queue, RunStatus
+from portico.engine.core.runs import QueueConfig, RunStatus
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Bus
-from portico.engine.runs import Kind, Kinds, RunWish, StartRun
+from portico.engine.runs import Kind, Kinds, RunSpec, StartRun
 from portico.guard.core.authentication import as_principal
 from portico.kernel.durable import Durable
 from portico.kernel.ids import uuid7
@@ -83,13 +83,15 @@ def _figures(runs: int, seconds: float, cpu: float) -> Figures:
 
 
 @asynccontextmanager
-async def _outside(addresses: Addresses, bus: Bus) -> AsyncIterator[tuple[Outside, Principal]]:
+async def _outside(
+    addresses: Addresses, bus: Bus
+) -> AsyncIterator[tuple[SharedDependencies, Principal]]:
     admin = await first_admin(str(addresses.owner))
     if admin is None:
         raise RuntimeError("The installation has no admin.")
     async with open_pool(addresses.app, 8) as pool:
         transactions = Transactions(pool)
-        made = Outside(
+        made = SharedDependencies(
             transactions=transactions,
             bus=bus,
             audit=PostgresAudit(transactions, lambda *_: None),
@@ -104,7 +106,7 @@ async def ours(addresses: Addresses, runs: int) -> Figures:
     kinds = Kinds([Kind(name="bench", work=_ten_steps)])
     wishes = EngineWishes(engine=str(addresses.engine), at_once=_AT_ONCE)
     async with _outside(addresses, bus) as (outside, admin):
-        book = PostgresRunBook(outside.transactions)
+        book = PostgresRunQueries(outside.transactions)
         start = StartRun(
             runs=PostgresRuns(
                 outside.transactions,
@@ -113,7 +115,7 @@ async def ours(addresses: Addresses, runs: int) -> Figures:
                 clock=_CLOCK,
                 entropy=system_entropy,
             ),
-            line=line,
+            queue=line,
             kinds=kinds,
             clock=_CLOCK,
             entropy=system_entropy,
@@ -127,10 +129,10 @@ async def ours(addresses: Addresses, runs: int) -> Figures:
         before = len(await book.page(admin, **_DONE, limit=100_000))
         async with working(wishes, outside, kinds, line) as engine:
             await engine.ready.wait()
-            await start(admin, RunWish(kind="bench"))
+            await start(admin, RunSpec(kind="bench"))
             await all_done(before + 1)
             began, cpu = time.perf_counter(), _cpu()
-            await _in_turns(runs, lambda: start(admin, RunWish(kind="bench")))
+            await _in_turns(runs, lambda: start(admin, RunSpec(kind="bench")))
             await all_done(before + 1 + runs)
             figures = _figures(runs, time.perf_counter() - began, _cpu() - cpu)
         await line.close()
@@ -157,7 +159,7 @@ async def bare(addresses: Addresses, runs: int) -> Figures:
     await DBOS.register_queue_async(
         "bare",
         worker_concurrency=_AT_ONCE,
-        polling_interval_sec=Queue(name="").look.total_seconds(),
+        polling_interval_sec=QueueConfig(name="").look.total_seconds(),
     )
     warm = await DBOS.enqueue_workflow_async("bare", workflow)
     await warm.get_result(polling_interval_sec=0.02)
@@ -193,16 +195,16 @@ async def _inline(steps: int = 10_000) -> Figures:
 
     bus = InlineBus()
     runs = InlineRuns(_CLOCK, system_entropy, bus)
-    line = InlineLine([Queue(name="runs")], _CLOCK)
+    line = InlineLine([QueueConfig(name="runs")], _CLOCK)
     kinds = Kinds([Kind(name="many", work=many)])
     run_leg = RunLeg(journal=runs, bus=bus, kinds=kinds, clock=_CLOCK)
-    start = StartRun(runs=runs, line=line, kinds=kinds, clock=_CLOCK, entropy=system_entropy)
+    start = StartRun(runs=runs, queue=line, kinds=kinds, clock=_CLOCK, entropy=system_entropy)
     nobody = Principal(**_NOBODY)
     took = []
     async with line.working(run_leg, runs.due):
         for _ in range(5):
             cpu = _cpu()
-            run = await start(nobody, RunWish(kind="many"))
+            run = await start(nobody, RunSpec(kind="many"))
             while not (await runs.get(nobody, run.id)).status.over:  # noqa: ASYNC110 # elsewhere
                 await asyncio.sleep(0.005)
             took.append((_cpu() - cpu) / steps * 1e6)
@@ -228,7 +230,7 @@ async def events(addresses: Addresses, rounds: int, writers: int = 8, each: int 
                         NewEntry(
                             topic=f"bench.{r}.{w}",
                             type="bench.event",
-                            facts={"n": n, "text": _TEXT},
+                            details={"n": n, "text": _TEXT},
                         )
                     ],
                 ),
@@ -289,7 +291,7 @@ async def _bare_rate(
 
 async def news(addresses: Addresses, count: int) -> Figures:
     """From the end of an append here to the arrival at a client of another process's server."""
-    ground = Ground()
+    ground = AppContext()
     key = ground.loaded.paths.key_file.read_text().strip()
     bus = PostgresBus(addresses.app, system_entropy)
     committed: dict[int, float] = {}
@@ -318,7 +320,7 @@ async def news(addresses: Addresses, count: int) -> Figures:
 
 
 def _news(number: int) -> NewEntry:
-    return NewEntry(topic="bench.news", type="bench.news", facts={"n": number})
+    return NewEntry(topic="bench.news", type="bench.news", details={"n": number})
 
 
 async def _listen(url: str, key: str, arrived: dict[int, float], count: int) -> None:
@@ -358,4 +360,4 @@ if __name__ == "__main__":
         "news": news,
     }
     measure = measurements[sys.argv[1]]
-    print(json.dumps(asyncio.run(measure(Ground().store.addresses, int(sys.argv[2])))))
+    print(json.dumps(asyncio.run(measure(AppContext().store.addresses, int(sys.argv[2])))))

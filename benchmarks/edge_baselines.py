@@ -6,14 +6,14 @@ from itertools import combinations
 from typing import Final
 
 from benchmarks.edge_sets import GoldPlan, Place
-from portico.learning.core.dataflow_fields import OutputField, Parameter, StepShape
+from portico.learning.core.dataflow_fields import OutputField, Parameter, StepSignature
 
 _HUMP: Final = re.compile(r"([a-z0-9])([A-Z])")
 _NAMES_ITSELF: Final = frozenset({"id", "name", "key", "code"})
 _SAYING_NOTHING: Final = "id name key code number uuid value get search list find fetch the a of"
 _SAYS_NOTHING: Final = frozenset(_SAYING_NOTHING.split())
 
-Rule = Callable[[StepShape, OutputField, Parameter], bool]
+Rule = Callable[[StepSignature, OutputField, Parameter], bool]
 
 
 def edges_by(rule: Rule, plan: GoldPlan) -> set[Place]:
@@ -29,17 +29,17 @@ def edges_by(rule: Rule, plan: GoldPlan) -> set[Place]:
     }
 
 
-def same_name(_giver: StepShape, field: OutputField, parameter: Parameter) -> bool:
+def same_name(_giver: StepSignature, field: OutputField, parameter: Parameter) -> bool:
     return _together(field.name) == _together(parameter.name)
 
 
-def half_the_words(giver: StepShape, field: OutputField, parameter: Parameter) -> bool:
+def half_the_words(giver: StepSignature, field: OutputField, parameter: Parameter) -> bool:
     one, other = set(_words(field.name)), set(_words(parameter.name))
     common = len(one & other)
     return same_name(giver, field, parameter) or (common > 0 and common / len(one | other) >= 0.5)
 
 
-def words_or_producer(giver: StepShape, field: OutputField, parameter: Parameter) -> bool:
+def words_or_producer(giver: StepSignature, field: OutputField, parameter: Parameter) -> bool:
     if half_the_words(giver, field, parameter):
         return True
     called, given, wanted = set(_words(giver.tool)), _words(field.name), _words(parameter.name)
@@ -50,7 +50,7 @@ def words_or_producer(giver: StepShape, field: OutputField, parameter: Parameter
     )
 
 
-def same_type(_giver: StepShape, field: OutputField, parameter: Parameter) -> bool:
+def same_type(_giver: StepSignature, field: OutputField, parameter: Parameter) -> bool:
     return field.type is not None and field.type == parameter.type
 
 

@@ -12,8 +12,8 @@ from benchmarks.edge_sets import GoldPlan, Place
 from portico.kernel.json import JsonObject
 from portico.learning.core.dataflow import (
     Candidate,
+    Feature,
     Floors,
-    Sign,
     Weights,
     confidences,
     nearly_as_good,
@@ -162,7 +162,7 @@ def _kind_of_told(asked: Asked, told: int, givers: frozenset[int], plan: GoldPla
         tools = {plan.steps[giver].tool for giver in givers}
         again = plan.steps[candidate.producer].tool in tools
         return "wrong: another call of the same tool" if again else "wrong: another tool"
-    if candidate.signs[Sign.ECHO]:
+    if candidate.features[Feature.ECHO]:
         return "false: a value, and the producer was told it too"
     return "false: a value, but a name alike" if candidate.fit.words else "false: a value"
 
@@ -171,7 +171,7 @@ def _kind_of_missed(asked: Asked, givers: frozenset[int]) -> str:
     there = [each for each in asked.sought.candidates if each.producer in givers]
     if not there:
         return "missed: nothing known that could be it"
-    if there[0].signs[Sign.OPEN]:
+    if there[0].features[Feature.OPEN]:
         return "missed: unsure, the parameter takes anything"
     return "missed: unsure" if there[0].fit.words else "missed: unsure, no word in common"
 

@@ -13,8 +13,8 @@ from benchmarks.minimise import Point, minimise
 from portico.learning.core.dataflow import (
     AGAINST,
     Candidate,
+    Feature,
     Floors,
-    Sign,
     Sought,
     Weights,
     confidences,
@@ -26,7 +26,7 @@ from portico.learning.core.dataflow_fields import NO_FLOWS, Flows, Meanings
 Numbers = NDArray[np.float64]
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
-LEARNT: Final = tuple(sign for sign in Sign if sign is not Sign.SEEN)
+LEARNT: Final = tuple(sign for sign in Feature if sign is not Feature.SEEN)
 _RIDGE: Final = 0.1
 _STEPS: Final = 500
 _A_SET: Final = 100.0
@@ -86,7 +86,7 @@ def learn(sets: Sequence[Sequence[Asked]]) -> Weights:
 
 def learn_seen(sets: Sequence[Sequence[Asked]], weights: Weights) -> Weights:
     """How much it counts that an edge was seen before; all else stays."""
-    tables = [_Table.of(each, (Sign.SEEN,), weights) for each in sets if each]
+    tables = [_Table.of(each, (Feature.SEEN,), weights) for each in sets if each]
 
     def by_logarithm(point: Point) -> tuple[float, Point]:
         weight = np.exp(np.minimum(point, 5.0))
@@ -94,7 +94,7 @@ def learn_seen(sets: Sequence[Sequence[Asked]], weights: Weights) -> Weights:
         return loss + _RIDGE * float(weight @ weight) / 2, (slope + _RIDGE * weight) * weight
 
     found = float(np.exp(minimise(by_logarithm, np.zeros(1), _STEPS))[0])
-    return replace(weights, of={**weights.of, Sign.SEEN: found})
+    return replace(weights, of={**weights.of, Feature.SEEN: found})
 
 
 def chosen(
@@ -139,14 +139,14 @@ class _Table:
 
     @classmethod
     def of(
-        cls, asked: Sequence[Asked], signs: Sequence[Sign], known: Weights | None = None
+        cls, asked: Sequence[Asked], signs: Sequence[Feature], known: Weights | None = None
     ) -> "_Table":
         most = max(len(each.right) for each in asked)
         table = np.zeros((len(asked), most, len(signs)))
         base, right = np.full((len(asked), most), _NOWHERE), np.zeros((len(asked), most))
         for row, each in enumerate(asked):
             for column, candidate in enumerate(each.sought.candidates):
-                table[row, column] = [candidate.signs[sign] for sign in signs]
+                table[row, column] = [candidate.features[sign] for sign in signs]
                 base[row, column] = 0.0 if known is None else _known(candidate, known)
                 right[row, column] = each.right[column] / sum(each.right) if any(each.right) else 0
         return cls(table, base, right)
@@ -163,7 +163,7 @@ class _Table:
 
 
 def _known(candidate: Candidate, weights: Weights) -> float:
-    known = sum(candidate.signs[sign] * weight for sign, weight in weights.of.items())
+    known = sum(candidate.features[sign] * weight for sign, weight in weights.of.items())
     return weights.start + known
 
 

@@ -13,7 +13,7 @@ from portico.learning.core.dataflow_fields import (
     Flow,
     OutputField,
     Parameter,
-    StepShape,
+    StepSignature,
     fields_of,
     parameters_of,
 )
@@ -43,7 +43,7 @@ Place = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class GoldPlan:
-    steps: tuple[StepShape, ...]
+    steps: tuple[StepSignature, ...]
     """Every argument that a call was written with is wanted: which were told is not known."""
     gold: Mapping[Place, str]
     """With the field that it is of; empty where that was not written."""
@@ -194,10 +194,10 @@ def _required(told: Mapping[str, Any], taken: JsonObject) -> list[str]:
     return [*listed, *own]
 
 
-def _step(tools: Mapping[str, _Tool], name: str, place: int, arguments: Any) -> StepShape:  # noqa: ANN401 # as it lies in the file
+def _step(tools: Mapping[str, _Tool], name: str, place: int, arguments: Any) -> StepSignature:  # noqa: ANN401 # as it lies in the file
     tool = tools.get(name, _NOTHING_KNOWN)
     asked = arguments or {}
-    return StepShape(
+    return StepSignature(
         step=str(place),
         tool=name,
         description=tool.description,
@@ -207,7 +207,7 @@ def _step(tools: Mapping[str, _Tool], name: str, place: int, arguments: Any) -> 
 
 
 def _left_out(
-    tools: Mapping[str, _Tool], steps: Sequence[StepShape]
+    tools: Mapping[str, _Tool], steps: Sequence[StepSignature]
 ) -> tuple[Sequence[Parameter], ...]:
     return tuple(
         [
@@ -250,13 +250,13 @@ def _schema(told: Mapping[str, Any]) -> JsonObject:
     return found
 
 
-def _told(step: StepShape, place: int, sought: set[tuple[int, str]]) -> StepShape:
+def _told(step: StepSignature, place: int, sought: set[tuple[int, str]]) -> StepSignature:
     wanted = [each for each in step.wanted if (place, each.name) in sought]
     given = frozenset(each.name for each in step.wanted) - {each.name for each in wanted}
     return replace(step, wanted=wanted, given=given)
 
 
-def _without_descriptions(step: StepShape) -> StepShape:
+def _without_descriptions(step: StepSignature) -> StepSignature:
     return replace(step, outputs=[replace(each, description="") for each in step.outputs])
 
 

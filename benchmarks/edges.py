@@ -46,7 +46,7 @@ def edges(
     folder = (data or Path(os.environ.get("PORTICO_BENCH_DATA", ""))) / _SETS
     if missing := missing_files(folder):
         return skipped(at, "edges", f"no {', '.join(missing)} in {str(folder)!r}")
-    ours = at.house.encoders().folder.parent / "bench"
+    ours = at.services.encoders().folder.parent / "bench"
     with at.working("reading") as progress, tempfile.TemporaryDirectory() as scratch:
         sets, catalogue = read_plans(folder), read_catalogue(folder)
         progress("proposing edges")

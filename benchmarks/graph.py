@@ -34,7 +34,7 @@ def graph(
     at: At,
 ) -> int:
     """Reading the learnt graph, ranks, communities, ways, and learning from a run."""
-    settings = {each.path: each.value for each in at.house.settings()}
+    settings = {each.path: each.value for each in at.services.settings()}
     found: list[Measured] = []
     with at.working("making a database") as progress:
         for tools, edges in _SIZES:

@@ -15,12 +15,12 @@ from typing import Any, Final, cast
 from benchmarks.graph_baseline import plain_path, plain_ranks
 from benchmarks.graph_world import GraphWorld, written
 from portico.adapters.graph import RustGraphMath
-from portico.adapters.postgres.learning.counts import PostgresEdgeBook, PostgresSeenFlows
+from portico.adapters.postgres.learning.counts import PostgresEdgeStore, PostgresSeenFlows
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.use_cases import use_cases
-from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog import Catalogs
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
@@ -35,7 +35,7 @@ Figures = dict[str, Any]
 
 
 async def measured(tools: int, edges: int, rounds: int) -> Figures:
-    ground = Ground()
+    ground = AppContext()
     async with open_pool(ground.store.addresses.app, 4) as pool:
         transactions = Transactions(pool)
         key = await asyncio.to_thread(ground.agent_key_file.read_text)
@@ -60,9 +60,9 @@ async def figures_of(
 def _fresh(transactions: Transactions, world: GraphWorld) -> Graphs:
     """Knowing nothing yet, as in a process that has just started."""
     return Graphs(
-        book=PostgresEdgeBook(transactions),
+        book=PostgresEdgeStore(transactions),
         flows=PostgresSeenFlows(transactions),
-        catalogues=cast("Catalogues", world),
+        catalogues=cast("Catalogs", world),
         math=RustGraphMath(),
         clock=SystemClock(),
     )

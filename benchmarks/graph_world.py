@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from portico.adapters.postgres.gateway.servers import PostgresServers
-from portico.adapters.postgres.learning.counts import PostgresEdgeBook, PostgresSeenFlows
+from portico.adapters.postgres.learning.counts import PostgresEdgeStore, PostgresSeenFlows
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.gateway.catalog_snapshot import LiveTool, Shelf
+from portico.gateway.catalog_snapshot import CallableTool, CatalogSnapshot
 from portico.gateway.core.catalog_snapshot import Definition, ToolRef
 from portico.gateway.core.inferred_schema import Passed, ToolPlace
 from portico.gateway.core.servers import Server, ServerId, Stdio
@@ -32,12 +32,12 @@ _DEFINITION: Final = Definition("", "", "", {}, None, {}, {})
 
 @dataclass(frozen=True, slots=True)
 class GraphWorld:
-    shelf: Shelf
+    shelf: CatalogSnapshot
     tools: tuple[ToolRef, ...]
     places: dict[ToolRef, ToolPlace]
     rows: int
 
-    async def offered(self, _caller: Principal) -> Shelf:
+    async def offered(self, _caller: Principal) -> CatalogSnapshot:
         """As the catalogue gives it, which is held in memory."""
         return self.shelf
 
@@ -53,7 +53,7 @@ async def written(
     ids = {server.name: server.id for server in servers}
     places = {ref: ToolPlace(ids[ref.server], ref.name) for ref in refs}
     drawn = drawn_edges(chance, [places[ref] for ref in refs], edges, now)
-    book = PostgresEdgeBook(transactions)
+    book = PostgresEdgeStore(transactions)
     for label in (PUBLIC, Label(Level.TEAM)):
         mine = [(edge, seen) for edge, (its, seen) in drawn.items() if its == label]
         for start in range(0, len(mine), _BATCH):
@@ -64,8 +64,8 @@ async def written(
         if edge.kind is EdgeKind.FEEDS
     )
     await PostgresSeenFlows(transactions).learn(caller, flows)
-    live = {ref: LiveTool(ref, _DEFINITION, Effect.LOCAL_READ, "") for ref in refs}
-    shelf = Shelf({server.name: server for server in servers}, live)
+    live = {ref: CallableTool(ref, _DEFINITION, Effect.LOCAL_READ, "") for ref in refs}
+    shelf = CatalogSnapshot({server.name: server for server in servers}, live)
     return GraphWorld(shelf, tuple(refs), places, len(drawn))
 
 

@@ -30,7 +30,7 @@ def guard(
     at: At,
 ) -> int:
     """Deciding, writing it down, and verifying what was written."""
-    settings = {each.path: each.value for each in at.house.settings()}
+    settings = {each.path: each.value for each in at.services.settings()}
     with scratch_home() as home, at.working("making a database") as progress:
         port = free_port()
         env = environment(

@@ -39,7 +39,7 @@ _ENTRIES: Final = 640
 _BATCH: Final = 32
 _PIECE: Final = 1_000
 _ENTRY: Final = AuditEntry(
-    action="call.allowed", subject="mail.send_message", rule="default:writes", facts={"n": 1}
+    action="call.allowed", subject="mail.send_message", rule="default:writes", details={"n": 1}
 )
 
 Figures = dict[str, Any]

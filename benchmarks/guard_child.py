@@ -15,12 +15,12 @@ from benchmarks.guard import ECHO
 from benchmarks.guard_chain import ways_to_chain, written_and_verified
 from benchmarks.guard_house import GuardHouse, guard_house
 from portico.adapters.system.clock import SystemClock
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.guard import open_policy
 from portico.gateway.calls import CallTool
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.guard.core.access_request import Act, Action, Aim, Allowed
-from portico.guard.core.approvals import Ticket
+from portico.guard.core.access_request import AccessRequest, Action, ActionTarget, Allowed
+from portico.guard.core.approvals import ApprovalGrant
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.guard.policy import Decide
@@ -44,10 +44,15 @@ Figures = dict[str, Any]
 class OpenGate:
     """Allows whatever comes, and writes nothing down."""
 
-    async def __call__(self, _act: Act, *, ticket: Ticket | None = None) -> Allowed:  # noqa: ARG002 # the gate's own signature
+    async def __call__(
+        self,
+        _act: AccessRequest,
+        *,
+        ticket: ApprovalGrant | None = None,  # noqa: ARG002 # the gate's own signature
+    ) -> Allowed:
         return Allowed("open", "")
 
-    async def take_in(self, _caller: Principal, _aim: Aim) -> None:
+    async def taint_context(self, _caller: Principal, _aim: ActionTarget) -> None:
         return
 
     def in_front(
@@ -60,10 +65,10 @@ async def decisions() -> Figures:
     """As every call has it: the rules of the space at hand, and what the task has read asked for
     only where the decision turns on it, as it does for a write that leaves the house."""
     async with guard_house() as house:
-        policy = open_policy(Ground(), house.outside)
+        policy = open_policy(AppContext(), house.outside)
         decide = Decide(rules=policy.rules, contexts=policy.contexts, clock=policy.clock)
         read, local, write = [
-            Act(caller=house.caller, aim=_aim(effect), arguments=_TEXT)
+            AccessRequest(caller=house.caller, target=_aim(effect), arguments=_TEXT)
             for effect in (Effect.EXTERNAL_READ, Effect.LOCAL_WRITE, Effect.EXTERNAL_WRITE)
         ]
         without = await _microseconds(decide, read)
@@ -78,7 +83,7 @@ async def decisions() -> Figures:
         }
 
 
-async def _microseconds(decide: Decide, act: Act, batches: int = _BATCHES) -> float:
+async def _microseconds(decide: Decide, act: AccessRequest, batches: int = _BATCHES) -> float:
     took = []
     for _ in range(batches):
         began = time.process_time_ns()
@@ -88,8 +93,8 @@ async def _microseconds(decide: Decide, act: Act, batches: int = _BATCHES) -> fl
     return round(median(took), 1)
 
 
-def _aim(effect: Effect) -> Aim:
-    return Aim(tool=str(_READ), server=ECHO, effect=effect, pin="p", clearance=TEAM)
+def _aim(effect: Effect) -> ActionTarget:
+    return ActionTarget(tool=str(_READ), server=ECHO, effect=effect, pin="p", clearance=TEAM)
 
 
 def _rule(number: int) -> Rule:
@@ -165,7 +170,7 @@ async def audit(rounds: int, count: int) -> Figures:
         subject="mail.send_message",
         rule="default:writes",
         reason="whoever may change things may do this",
-        facts={"server": "mail", "effect": "external_write", "pin": "p" * 64, "hash": "h" * 64},
+        details={"server": "mail", "effect": "external_write", "pin": "p" * 64, "hash": "h" * 64},
     )
     async with guard_house() as house:
         noting, caller = house.auditing.audit, house.caller

@@ -12,10 +12,10 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.gateway import Opened, open_gateway
 from portico.app.secrets import Auditing, open_audit
-from portico.app.shared_dependencies import Outside
+from portico.app.shared_dependencies import SharedDependencies
 from portico.app.use_cases import use_cases
 from portico.kernel.principal import Principal
 
@@ -24,7 +24,7 @@ from portico.kernel.principal import Principal
 class GuardHouse:
     addresses: Addresses
     transactions: Transactions
-    outside: Outside
+    outside: SharedDependencies
     auditing: Auditing
     opened: Opened
     caller: Principal
@@ -43,13 +43,13 @@ class GuardHouse:
 
 @asynccontextmanager
 async def guard_house() -> AsyncIterator[GuardHouse]:
-    ground = Ground()
+    ground = AppContext()
     addresses, clock = ground.store.addresses, SystemClock()
     bus = PostgresBus(addresses.app, system_entropy)
     async with open_pool(addresses.app, 8) as pool, asyncio.TaskGroup() as background:
         transactions = Transactions(pool)
         auditing = open_audit(ground, transactions)
-        outside = Outside(
+        outside = SharedDependencies(
             transactions=transactions,
             bus=bus,
             audit=auditing.audit,
@@ -81,7 +81,7 @@ async def _no_files() -> None:
     """What other clients' files describe is not measured here."""
 
 
-def _postmaster(ground: Ground) -> psutil.Process:
+def _postmaster(ground: AppContext) -> psutil.Process:
     [pid_file] = ground.loaded.paths.postgres.glob("*/postmaster.pid")
     return psutil.Process(int(pid_file.read_text().split()[0]))
 

@@ -24,7 +24,13 @@ from benchmarks.hostile_samples import (
 from portico.bench.report import Report, skipped
 from portico.gateway.core.discovery import read_tools
 from portico.gateway.core.untrusted_text import text_flaw
-from portico.guard.core.access_request import Act, Action, Aim, NeedsApproval, TaskContext
+from portico.guard.core.access_request import (
+    AccessRequest,
+    Action,
+    ActionTarget,
+    NeedsApproval,
+    TaintContext,
+)
 from portico.guard.core.policy import decide
 from portico.guard.core.principals import Role, scopes_of
 from portico.interfaces.cli.terminal import At
@@ -43,7 +49,7 @@ class _Talked:
     """An agent, member of a space, that has read a stranger's words and believes them."""
 
     caller: Principal
-    context: TaskContext
+    context: TaintContext
 
     @classmethod
     def into_it(cls) -> "_Talked":
@@ -56,13 +62,15 @@ class _Talked:
             scopes=scopes_of([Role.MEMBER]),
             clearance=Label(Level.TEAM),
         )
-        return cls(caller, TaskContext(id=ContextId(UUID(int=1)), untrusted=True))
+        return cls(caller, TaintContext(id=ContextId(UUID(int=1)), untrusted=True))
 
     def asks(self, effect: Effect) -> bool:
         """Whether a person is asked before it does something of this effect, by the defaults."""
         clearance = Label(Level.TEAM)
-        aim = Aim(tool="files.x", server="files", effect=effect, pin="0", clearance=clearance)
-        act = Act(caller=self.caller, action=Action.CALL, aim=aim)
+        aim = ActionTarget(
+            tool="files.x", server="files", effect=effect, pin="0", clearance=clearance
+        )
+        act = AccessRequest(caller=self.caller, action=Action.CALL, target=aim)
         return isinstance(decide(act, self.context, [], _NOW), NeedsApproval)
 
 

@@ -46,7 +46,7 @@ def search(
     folder = (data or Path(os.environ.get("PORTICO_BENCH_DATA", ""))) / SETS
     if missing := missing_files(folder):
         return skipped(at, "search", f"no {', '.join(missing)} in {str(folder)!r}")
-    ours = at.house.encoders().folder.parent / "bench"
+    ours = at.services.encoders().folder.parent / "bench"
     with at.working("reading") as progress, tempfile.TemporaryDirectory() as scratch:
         encoders = Encoders(EncoderFolder(ours / "encoders"))
         if encoder is not None:

@@ -13,7 +13,7 @@ from benchmarks.search_sets import Searched
 from benchmarks.token_weights import Bags, Lesson
 from portico.adapters.egress.client import guarded_client
 from portico.adapters.embeddings.encoders import EncoderFolder, EncoderNotFound
-from portico.adapters.embeddings.pull import ADAPTER, Order, PullEncoder
+from portico.adapters.embeddings.pull import ADAPTER, PullEncoder, PullRequest
 from portico.adapters.embeddings.sentence_encoders import OnnxEncoder
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.bench.tool_sets import FIVE, META, MULTI, ULTRA, evenly
@@ -39,7 +39,7 @@ class Encoders:
         pull = PullEncoder(shelf=self.shelf, client=guarded_client, hub="")
         for name, change in _changes().items():
             progress(f"making the encoder {name}")
-            order = Order(source=source, name=f"minilm-{name}", change=change)
+            order = PullRequest(source=source, name=f"minilm-{name}", change=change)
             pull(order, lambda *_: None)
 
     def all(self) -> Mapping[str, OnnxEncoder]:

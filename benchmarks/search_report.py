@@ -10,7 +10,7 @@ from benchmarks.search_run import Fold
 from benchmarks.search_strangers import Verdicts
 from portico.bench.ranking_figures import Values, interval, ndcg, recall
 from portico.bench.tool_sets import FIVE, LIVE
-from portico.gateway.core.search_scoring import Learnt
+from portico.gateway.core.search_scoring import LearnedWeights
 from portico.kernel.json import JsonObject, JsonValue
 
 Folds = Mapping[str, Fold]
@@ -81,7 +81,7 @@ def baseline_figures(folds: Folds) -> JsonObject:
     }
 
 
-def learnt_figures(learnt: Mapping[Kind, Learnt]) -> JsonObject:
+def learnt_figures(learnt: Mapping[Kind, LearnedWeights]) -> JsonObject:
     """As they stand in `gateway/core/search_scoring.py`."""
     return {
         "+".join(sorted(models_of(kind))) or "words": {

@@ -28,7 +28,7 @@ from benchmarks.search_strangers import Verdicts, judge, learn_judgements
 from benchmarks.token_weights import Lesson, learn_token_weights
 from portico.bench.search import Embeds
 from portico.bench.tool_sets import MULTI
-from portico.gateway.core.search_scoring import Learnt
+from portico.gateway.core.search_scoring import LearnedWeights
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Fold:
     places: Mapping[str, Places]
     """By the way in which it was searched."""
     verdicts: Mapping[Kind, Verdicts]
-    learnt: Mapping[Kind, Learnt]
+    learnt: Mapping[Kind, LearnedWeights]
     tokens: NDArray[np.float16]
 
 
@@ -65,12 +65,14 @@ class Sets:
             tokens=tokens,
         )
 
-    def _learnt(self, searched: Mapping[str, Searched], held_out: str) -> Mapping[Kind, Learnt]:
+    def _learnt(
+        self, searched: Mapping[str, Searched], held_out: str
+    ) -> Mapping[Kind, LearnedWeights]:
         kinds = [BARE, DEFAULT, *([ENCODED, FULL] if self.encoders else [])]
         weights = learn(searched, held_out, kinds)
         judges = [each for name, each in searched.items() if name not in {held_out, MULTI}]
         judgements = learn_judgements(judges, held_out, weights)
-        return {kind: Learnt(weights[kind], judgements[kind]) for kind in kinds}
+        return {kind: LearnedWeights(weights[kind], judgements[kind]) for kind in kinds}
 
     def _before(self, held_out: str) -> Mapping[str, Places]:
         """The same without what was found since: words alone, and the notes' configuration, with
@@ -110,7 +112,7 @@ class Sets:
         return {name: token_lesson(each, table) for name, each in self._plain.items()}
 
 
-def _ways(learnt: Mapping[Kind, Learnt]) -> Iterator[tuple[str, Way]]:
+def _ways(learnt: Mapping[Kind, LearnedWeights]) -> Iterator[tuple[str, Way]]:
     names: Sequence[tuple[str, Kind]] = (("default", DEFAULT), ("onnx", FULL))
     for name, kind in names:
         if kind in learnt:

@@ -15,9 +15,9 @@ from portico.gateway.core.search import Question
 from portico.gateway.core.search_scoring import (
     Calibration,
     Evidence,
+    FitScores,
     Judgement,
-    Learnt,
-    Signs,
+    LearnedWeights,
     Weights,
     logits,
 )
@@ -65,7 +65,7 @@ class Verdicts:
         return self.precision >= 0.9 and self.false_abstention <= 0.05
 
 
-def judge(searched: Searched, learnt: Mapping[Kind, Learnt]) -> Mapping[Kind, Verdicts]:
+def judge(searched: Searched, learnt: Mapping[Kind, LearnedWeights]) -> Mapping[Kind, Verdicts]:
     prepared = searched.prepared
     gold = dict(zip(prepared.questions, prepared.tool_set.gold, strict=True))
     own = prepared.to_judge_by
@@ -118,9 +118,9 @@ def _signs(
     asked: Sequence[Question],
     weights: Known,
     without: Sequence[Sequence[int]] | None = None,
-) -> Mapping[Kind, Sequence[Signs]]:
+) -> Mapping[Kind, Sequence[FitScores]]:
     """Of the whole of each question; were some of the tools not there."""
-    found: dict[Kind, list[Signs]] = {kind: [] for kind in weights}
+    found: dict[Kind, list[FitScores]] = {kind: [] for kind in weights}
     everything = np.arange(len(searched.index.tools))
     for place, question in enumerate(asked):
         evidence = searched.evidence(question.as_a_whole)
@@ -131,20 +131,20 @@ def _signs(
     return found
 
 
-def _signs_of(evidence: Evidence, weights: Weights) -> Signs:
+def _signs_of(evidence: Evidence, weights: Weights) -> FitScores:
     known = evidence.of_models(models_of(tuple(weights.of)))
-    return known.signs(logits(known.rows, known.server, weights))
+    return known.fit_scores(logits(known.rows, known.server, weights))
 
 
 def _calibration(searched: Searched, weights: Weights, judgement: Judgement) -> Calibration:
     return Calibration.of(_signs_of(searched.background, weights), judgement)
 
 
-def _scores(by: Calibration, signs: Sequence[Signs]) -> Values:
+def _scores(by: Calibration, signs: Sequence[FitScores]) -> Values:
     return np.concatenate([by.scores(each) for each in signs]).astype(np.float64)
 
 
-def _standard(by: Calibration, signs: Sequence[Signs]) -> Values:
+def _standard(by: Calibration, signs: Sequence[FitScores]) -> Values:
     table = np.concatenate([each.table for each in signs])
     return ((table - by.usual) / by.spread).astype(np.float64)
 

@@ -11,18 +11,32 @@ from benchmarks.minimise import Point, minimise
 from benchmarks.suggest_search import Fold, Ready
 from benchmarks.suggest_sets import LINK
 from portico.bench.tool_sets import evenly
-from portico.learning.core.intents import AGAINST, Calibration, Judged, Sign, Signs, Weights
+from portico.learning.core.intents import (
+    AGAINST,
+    Calibration,
+    IntentFeature,
+    IntentFeatures,
+    Judged,
+    Weights,
+)
 from portico.learning.core.likely_tools import likely_signs, next_signs
-from portico.learning.core.past_plans import Learnt
+from portico.learning.core.past_plans import ToolStatistics
 
 _PLANS: Final = 300
 """Of a set, that are learnt from: the others were seen."""
 _RIDGE: Final = 0.003
 _STEPS: Final = 200
 
-LIKELY: Final = (Sign.EITHER, Sign.STEP)
-NOTHING_LEARNT: Final = Learnt.of([])
-NEXT: Final = (Sign.SEARCH, Sign.STEP, Sign.VOTE, Sign.FOLLOWS, Sign.AFTER, Sign.DONE)
+LIKELY: Final = (IntentFeature.EITHER, IntentFeature.STEP)
+NOTHING_LEARNT: Final = ToolStatistics.of([])
+NEXT: Final = (
+    IntentFeature.SEARCH,
+    IntentFeature.STEP,
+    IntentFeature.VOTE,
+    IntentFeature.FOLLOWS,
+    IntentFeature.AFTER,
+    IntentFeature.DONE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +47,9 @@ class Lesson:
     right: NDArray[np.float64]
 
     @classmethod
-    def of(cls, tools: Sequence[tuple[Signs, bool]], of: Sequence[Sign]) -> "Lesson":
+    def of(
+        cls, tools: Sequence[tuple[IntentFeatures, bool]], of: Sequence[IntentFeature]
+    ) -> "Lesson":
         table = [[signs[each] for each in of] for signs, _ in tools]
         return cls(np.array(table, float), np.array([right for _, right in tools], float))
 
@@ -111,7 +127,7 @@ def _one_of_them(odds: NDArray[np.float64], lesson: Lesson) -> tuple[float, NDAr
     return -float(np.log((shares * lesson.right).sum() + 1e-300)), shares - lesson.right
 
 
-def _learn(sets: Sequence[Sequence[Lesson]], of: Sequence[Sign], loss: Loss) -> Weights:
+def _learn(sets: Sequence[Sequence[Lesson]], of: Sequence[IntentFeature], loss: Loss) -> Weights:
     """What speaks for a tool never counts against it, nor the other way round: without that, what
     is learnt from some sets does not hold on another."""
     direction = np.array([-1.0 if sign in AGAINST else 1.0 for sign in of])

@@ -14,7 +14,14 @@ from portico.bench.search import Embeds
 from portico.gateway.core.search import Question, SearchIndex, texts_to_embed, texts_to_index
 from portico.gateway.core.search_scoring import STATIC, Learning
 from portico.learning.core.intents import sub_steps, without_values
-from portico.learning.core.past_plans import Asked, Learnt, PastPlan, PastPlans, Searched, words_of
+from portico.learning.core.past_plans import (
+    PastPlan,
+    PastPlans,
+    Searched,
+    SuggestionRequest,
+    ToolStatistics,
+    words_of,
+)
 
 HITS: Final = 40
 _FOLDS: Final = 5
@@ -79,13 +86,13 @@ class Fold:
         )
 
     @cached_property
-    def learnt(self) -> Learnt:
-        return Learnt.of(self.past.plans)
+    def learnt(self) -> ToolStatistics:
+        return ToolStatistics.of(self.past.plans)
 
-    def asked(self, place: int) -> Asked:
+    def asked(self, place: int) -> SuggestionRequest:
         intent = self.ready.of.plans[place].intent
         near = self.past.nearest(self.ready.vectors[place], words_of(intent))
-        return Asked(intent=intent, searched=self.ready.searched[place], near=near)
+        return SuggestionRequest(intent=intent, searched=self.ready.searched[place], near=near)
 
 
 Sets = Mapping[str, Ready]

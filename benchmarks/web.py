@@ -54,7 +54,7 @@ def web(  # noqa: PLR0913 # a size each
         vocabulary()
     except NoWords as missing:
         return skipped(at, "web", str(missing))
-    settings = {each.path: each.value for each in at.house.settings()}
+    settings = {each.path: each.value for each in at.services.settings()}
     with ExitStack() as open_ones:
         progress = open_ones.enter_context(at.working("making a database"))
         home = open_ones.enter_context(scratch_home())

@@ -20,7 +20,7 @@ from benchmarks.web_seeds import Seed
 from benchmarks.web_sizes import Sizes
 from benchmarks.web_stock import load_audit, load_calls, load_edges, load_talk, long_talk
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.use_cases import use_cases
 from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.projects import ProjectId
@@ -33,7 +33,7 @@ _COUNTED = (
 )
 
 
-async def _owner(ground: Ground) -> Principal:
+async def _owner(ground: AppContext) -> Principal:
     key = await asyncio.to_thread(ground.loaded.paths.key_file.read_text)
     async with open_pool(ground.store.addresses.app, 2) as pool:
         entry = await use_cases(ground, Transactions(pool)).authenticate(key.strip())
@@ -41,7 +41,7 @@ async def _owner(ground: Ground) -> Principal:
 
 
 async def filled(sizes: Sizes, seeds: Sequence[Seed]) -> dict[str, Any]:
-    ground = Ground()
+    ground = AppContext()
     addresses, me = ground.store.addresses, await _owner(ground)
     with psycopg.connect(administrator(addresses), autocommit=True) as admin:
         load_runs(admin, seeds, sizes, _say)

@@ -14,7 +14,7 @@ from benchmarks.bridge_vocabulary import vocabulary
 from benchmarks.graph_world import drawn_edges
 from benchmarks.web_sizes import Sizes
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.learning.counts import PostgresEdgeBook
+from portico.adapters.postgres.learning.counts import PostgresEdgeStore
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
 from portico.gateway.core.inferred_schema import ToolPlace
@@ -95,7 +95,7 @@ async def load_edges(
     chance = Random(_SEED)  # noqa: S311 # the same ones on every run
     drawn = drawn_edges(chance, places, sizes.edges, SystemClock().now())
     async with open_pool(addresses.app, 2) as pool:
-        book = PostgresEdgeBook(Transactions(pool))
+        book = PostgresEdgeStore(Transactions(pool))
         for label in (PUBLIC, Label(Level.TEAM)):
             mine = {edge: seen for edge, (its, seen) in drawn.items() if its == label}
             await book.learn(me, label, mine)

@@ -16,7 +16,7 @@ from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.use_cases import use_cases
 from portico.engine.core.event_log import NewEntry
 from portico.engine.runs import ALL_RUNS
@@ -28,7 +28,7 @@ _EVERY: Final = 5
 
 
 async def written(run: str, seconds: int, rate: int) -> dict[str, Any]:
-    ground = Ground()
+    ground = AppContext()
     address = ground.store.addresses.app
     bus, told = PostgresBus(address, system_entropy), defaultdict[str, list[int]](list)
     key = await asyncio.to_thread(ground.loaded.paths.key_file.read_text)
@@ -63,7 +63,7 @@ def _entry(caller: Principal, topic: str, run: str, number: int) -> Sequence[New
     }
     label = caller.clearance.__class__.parse("team")
     kind = "run.woken" if topic == ALL_RUNS else "step.done"
-    return [NewEntry(topic=topic, type=kind, facts=facts, label=label)]
+    return [NewEntry(topic=topic, type=kind, details=facts, label=label)]
 
 
 if __name__ == "__main__":

@@ -43,8 +43,8 @@ def workflow(
     at: At,
 ) -> int:
     """Plans beside their critical path, the bare client and bare DBOS."""
-    settings = {each.path: each.value for each in at.house.settings()}
-    ours = at.house.encoders().folder.parent / "bench" / "servers"
+    settings = {each.path: each.value for each in at.services.settings()}
+    ours = at.services.encoders().folder.parent / "bench" / "servers"
     with at.working("looking for servers") as progress, ExitStack() as open_ones:
         wanted = list(PROGRAMS.values())
         found = find_programs(wanted, programs or [], ours if install else None)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from benchmarks.workflow_bare import bare_client, bare_dbos
 from benchmarks.workflow_shapes import Shape
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 
 SEED: Final = 7
 SERVERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -57,7 +57,7 @@ async def client() -> AsyncIterator[Ways]:
 
 @asynccontextmanager
 async def dbos() -> AsyncIterator[Ways]:
-    engine = str(Ground().store.addresses.engine)
+    engine = str(AppContext().store.addresses.engine)
     async with bare_dbos(engine, *SERVERS["seeded"]) as carry:
         yield {"dbos": lambda shape, _: carry(shape)}
 

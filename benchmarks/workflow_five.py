@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from benchmarks.real_programs import Programs
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.workflows.core.plan import Given, Plan, Reference, Step, Template
+from portico.workflows.core.plan import ArgumentTemplate, Plan, Reference, Step, Template
 
 PROGRAMS: Final = {
     "time": "mcp-server-time",
@@ -77,5 +77,7 @@ def _of(step: str) -> Reference:
     return Reference(step, "text")
 
 
-def _step(name: str, tool: str, arguments: Mapping[str, Given], after: Sequence[str] = ()) -> Step:
+def _step(
+    name: str, tool: str, arguments: Mapping[str, ArgumentTemplate], after: Sequence[str] = ()
+) -> Step:
     return Step(id=name, tool=ToolRef.parse(tool), arguments=arguments, after=after)

@@ -9,22 +9,22 @@ from typing import Final
 
 from benchmarks.workflow_bare import walked
 from benchmarks.workflow_shapes import Shape
-from portico.adapters.dbos.late_line import LateLine
+from portico.adapters.dbos.deferred_queue import LateLine
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.gateway import Opened, open_gateway
 from portico.app.run_workers import carry_out_runs, every_kind, kept_up
-from portico.app.secrets import SecretDoors, open_audit
-from portico.app.shared_dependencies import Outside
+from portico.app.secrets import SecretDependencies, open_audit
+from portico.app.shared_dependencies import SharedDependencies
 from portico.app.use_cases import use_cases
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.workflows.core.plan import Given, Plan, Reference, Step
+from portico.workflows.core.plan import ArgumentTemplate, Plan, Reference, Step
 from portico.workflows.core.plan_report import Mode, WorkflowReport, WorkflowStatus
-from portico.workflows.runs import WorkflowWish
+from portico.workflows.runs import WorkflowSpec
 
 _PATIENCE: Final = timedelta(minutes=10)
 
@@ -41,7 +41,7 @@ class WorkflowHouse:
 
     async def plan(self, plan: Plan, mode: Mode) -> WorkflowReport:
         use = self.opened.gateway.over_http.workflows
-        started = await use.start_workflow(self.caller, WorkflowWish(plan=plan, mode=mode))
+        started = await use.start_workflow(self.caller, WorkflowSpec(plan=plan, mode=mode))
         report = await use.wait_for_workflow(self.caller, started.run.id, patience=_PATIENCE)
         if report.status is not WorkflowStatus.DONE:
             raise DidNotEnd(str(report.as_json())[:2000])
@@ -64,8 +64,12 @@ def plan_of(shape: Shape, server: str) -> Plan:
     bare client gives. Whole answers would grow from step to step."""
 
     def step(name: str, needs: Sequence[str]) -> Step:
-        given: Given = [Reference(each, "json.step") for each in needs]
-        arguments: dict[str, Given] = {"step": name, "seconds": shape.nominal, "given": given}
+        given: ArgumentTemplate = [Reference(each, "json.step") for each in needs]
+        arguments: dict[str, ArgumentTemplate] = {
+            "step": name,
+            "seconds": shape.nominal,
+            "given": given,
+        }
         return Step(id=name, tool=ToolRef(server, "look"), arguments=arguments)
 
     steps = [step(name, needs) for name, needs in shape.needs.items()]
@@ -75,14 +79,14 @@ def plan_of(shape: Shape, server: str) -> Plan:
 @asynccontextmanager
 async def workflow_house() -> AsyncIterator[WorkflowHouse]:
     """As a server opens it, without its faces."""
-    ground = Ground()
+    ground = AppContext()
     addresses, clock = ground.store.addresses, SystemClock()
     bus, line = PostgresBus(addresses.app, system_entropy), LateLine()
-    secret_doors = SecretDoors(ground)
+    secret_doors = SecretDependencies(ground)
     async with open_pool(addresses.app, 8) as pool, asyncio.TaskGroup() as background:
         transactions = Transactions(pool)
         auditing = open_audit(ground, transactions)
-        outside = Outside(
+        outside = SharedDependencies(
             transactions=transactions,
             bus=bus,
             audit=auditing.audit,
@@ -90,11 +94,11 @@ async def workflow_house() -> AsyncIterator[WorkflowHouse]:
             entropy=system_entropy,
             vault=secret_doors.vault,
             keeper=secret_doors.references,
-            line=line,
+            queue=line,
         )
         opened = open_gateway(ground, outside)
         kinds = every_kind(clock, *opened.kinds)
-        await secret_doors.begin()
+        await secret_doors.start()
         lasting = [
             background.create_task(each)
             for each in (

@@ -36,9 +36,9 @@ import portico
 from portico.adapters.builtin.server import OFFERED, VERSION
 from portico.adapters.builtin.tool import Offered
 from portico.adapters.tokens import O200k
-from portico.app.use_cases import Doors, assemble
+from portico.app.use_cases import Dependencies, assemble
 from portico.interfaces.cli.app import build
-from portico.interfaces.cli.errors import Broken, exit_for
+from portico.interfaces.cli.errors import InternalFailure, exit_for
 from portico.interfaces.cli.server import Refused
 from portico.interfaces.http import problems
 from portico.interfaces.http.app import routes
@@ -330,7 +330,7 @@ def _every_error() -> Iterator[type[PorticoError]]:
         found = waiting.pop().__subclasses__()
         waiting += found
         yield from (
-            each for each in found if each not in (Refused, Broken) and hasattr(each, "code")
+            each for each in found if each not in (Refused, InternalFailure) and hasattr(each, "code")
         )
 
 
@@ -366,7 +366,7 @@ def _body(response: Response) -> dict[str, Any]:
 
 def openapi() -> str:
     nothing = cast("Any", None)
-    doors = Doors(
+    doors = Dependencies(
         key_ring=nothing,
         keys=nothing,
         sessions=nothing,
@@ -375,12 +375,12 @@ def openapi() -> str:
         receipts=nothing,
         book=nothing,
         runs=nothing,
-        line=nothing,
+        queue=nothing,
         kinds=nothing,
         event_log=nothing,
         bus=nothing,
         seal=nothing,
-        together=nothing,
+        unit_of_work=nothing,
         audit=nothing,
         audit_log=nothing,
         audit_heads=nothing,

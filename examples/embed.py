@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from portico.app.gateway_wiring import assemble_gateway
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.principals import Role
@@ -21,7 +21,7 @@ from portico.testing.engine import MemoryBus
 from portico.testing.gateway import ScriptedUpstreams, a_tool, an_approved_server, seen, text
 from portico.testing.gateway_fakes import memory_gateway
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock
 
 ANA = a_person("ana", roles=[Role.MEMBER])
 
@@ -51,7 +51,7 @@ Function = Callable[[JsonObject], str]
 
 def gateway_of(*tools: tuple[Tool, Function]) -> GatewayUseCases:
     """One approved server, `shop`, whose tools are functions of this program."""
-    world = MemoryWorld()
+    world = InMemoryStore()
     world.spaces[ANA.space] = a_space()
     world.identities.insert((ANA.space, ANA.id), an_identity("ana"))
     server = an_approved_server("shop")
@@ -68,7 +68,7 @@ def gateway_of(*tools: tuple[Tool, Function]) -> GatewayUseCases:
     return assemble_gateway(doors).over_http
 
 
-def answering(function: Function) -> Callable[[JsonObject], Answer]:
+def answering(function: Function) -> Callable[[JsonObject], ToolResult]:
     return lambda given: text(function(given))
 
 

@@ -24,7 +24,7 @@ from portico.testing.engine import MemoryBus
 from portico.testing.gateway import ScriptedUpstreams, a_tool, an_approved_server, seen, text
 from portico.testing.gateway_fakes import memory_gateway
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock
 
 ANA = a_person("ana")
 READ = a_tool("files.read", "Reads a file.", effect=Effect.LOCAL_READ)
@@ -32,7 +32,7 @@ DROP = a_tool("files.drop", "Deletes a file for good.", effect=Effect.IRREVERSIB
 
 
 async def main() -> None:
-    world = MemoryWorld()
+    world = InMemoryStore()
     world.spaces[ANA.space] = a_space()
     world.identities.insert((ANA.space, ANA.id), an_identity("ana"))
     files = an_approved_server("files")
@@ -61,7 +61,7 @@ asyncio.run(main())
 ```
 
 How they are named: `Memory…` keeps what it is given, `Scripted…` says what it was told to say and remembers what
-it was asked, `a_…` and `an_…` make one of a thing with usual values. `MemoryWorld` is what doors share: hand
+it was asked, `a_…` and `an_…` make one of a thing with usual values. `InMemoryStore` is what doors share: hand
 the same one to all of them, and what one writes another reads, behind the same walls.
 
 """

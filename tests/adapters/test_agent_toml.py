@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from portico.adapters.agent_toml import TomlAgentFiles
 from portico.agents.core.agents import TEMPLATES, Template, spec_from, spec_json
-from portico.agents.core.errors import BadAgentFile
+from portico.agents.core.errors import InvalidAgentFile
 from portico.testing.agent_data import an_agent_spec
 
 FILES = TomlAgentFiles()
@@ -46,5 +46,5 @@ def test_not_even_odd_ones(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a = ", "a = [[", "a = 1\na = 2", "[" * 100, "x" * 300_001])
 def test_what_is_no_file_of_ours_is_refused(text: str) -> None:
-    with pytest.raises(BadAgentFile):
+    with pytest.raises(InvalidAgentFile):
         FILES.read(text)

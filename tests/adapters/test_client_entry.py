@@ -15,7 +15,7 @@ from portico.gateway.core.client_entry import (
     ClientFileMoved,
     ClientFileUnreadable,
     EditUnsafe,
-    Standing,
+    EntryStatus,
     UnknownClient,
     entry_in,
     home_of,
@@ -41,10 +41,10 @@ def test_a_client_is_connected_and_disconnected_to_the_byte(tmp_path: Path, clie
     [removal] = connections.ours(client)
 
     entry = entry_in(str(file), text, home_of(client).names)
-    assert proposal.standing is Standing.NONE
+    assert proposal.status is EntryStatus.NONE
     assert isinstance(entry, dict)
     assert (entry["command"], entry["args"]) == (PROGRAM, ["stdio", "--start"])
-    assert again.standing is Standing.SAME
+    assert again.status is EntryStatus.SAME
     assert written.copy is not None
     assert Path(written.copy).read_bytes() == before[client]
     assert stat.S_IMODE(Path(written.copy).stat().st_mode) == 0o600
@@ -53,7 +53,7 @@ def test_a_client_is_connected_and_disconnected_to_the_byte(tmp_path: Path, clie
     )
     connections.take_out(removal)
     assert made.all_bytes() == before
-    assert list(connections.kept.folder.iterdir()) == []
+    assert list(connections.stored.folder.iterdir()) == []
     assert connections.ours(client) == []
 
 
@@ -72,10 +72,10 @@ def test_every_client_is_shown_with_how_it_stands(tmp_path: Path) -> None:
         "codex",
         "gemini",
     ]
-    assert found["cursor"].standing is Standing.NONE
-    assert found["zed"].standing is Standing.SAME
-    assert found["gemini"].standing is Standing.FOREIGN
-    assert found["codex"].standing is None
+    assert found["cursor"].status is EntryStatus.NONE
+    assert found["zed"].status is EntryStatus.SAME
+    assert found["gemini"].status is EntryStatus.FOREIGN
+    assert found["codex"].status is None
     assert found["codex"].problem is not None
     assert "line 1" in found["codex"].problem
 
@@ -199,7 +199,7 @@ def test_another_entry_of_that_name_comes_back(tmp_path: Path) -> None:
     made.connections.write(proposal)
     made.disconnect("cursor")
 
-    assert proposal.standing is Standing.FOREIGN
+    assert proposal.status is EntryStatus.FOREIGN
     assert not_ours == []
     assert made.file("cursor").read_text() == before
 
@@ -217,7 +217,7 @@ def test_an_older_entry_of_ours_does_not_come_back(tmp_path: Path, touched: bool
 
     made.disconnect("cursor")
 
-    assert proposal.standing is Standing.OTHERWISE
+    assert proposal.status is EntryStatus.OTHERWISE
     assert made.file("cursor").read_text().replace(" ", "") == "{}"
 
 
@@ -292,7 +292,7 @@ def test_a_key_stands_in_a_file_that_only_its_owner_reads(tmp_path: Path) -> Non
     assert secret not in new.diff
     assert quiet.notes == []
     assert "can read the key" in loud.notes[0]
-    assert made.connections.proposed("cursor", key="KEY").standing is Standing.SAME
+    assert made.connections.proposed("cursor", key="KEY").status is EntryStatus.SAME
     with pytest.raises(ClientCannot):
         made.connections.proposed("claude-desktop", key=secret)
 

@@ -31,18 +31,18 @@ def test_one_process_opens_what_another_has_sealed(
 ) -> None:
     one, other = vaults
 
-    assert other.unseal(one.seal(plain, b"here"), b"here") == plain
+    assert other.decrypt(one.encrypt(plain, b"here"), b"here") == plain
 
 
 def test_what_is_sealed_opens_in_no_other_context(vaults: tuple[Vault, Vault]) -> None:
     one, other = vaults
 
-    assert other.unseal(one.seal(b"a secret", b"here"), b"there") is None
+    assert other.decrypt(one.encrypt(b"a secret", b"here"), b"there") is None
 
 
 def test_what_is_alike_does_not_look_alike(vaults: tuple[Vault, Vault]) -> None:
     one, _ = vaults
-    first, second = one.seal(b"a secret", b"here"), one.seal(b"a secret", b"here")
+    first, second = one.encrypt(b"a secret", b"here"), one.encrypt(b"a secret", b"here")
 
     assert first != second
     assert b"secret" not in first
@@ -50,36 +50,36 @@ def test_what_is_alike_does_not_look_alike(vaults: tuple[Vault, Vault]) -> None:
 
 def test_a_changed_byte_opens_nothing(vaults: tuple[Vault, Vault]) -> None:
     one, other = vaults
-    sealed = one.seal(b"a secret", b"here")
+    sealed = one.encrypt(b"a secret", b"here")
 
     for place in range(len(sealed)):
         forged = bytearray(sealed)
         forged[place] ^= 1
-        assert other.unseal(bytes(forged), b"here") is None
+        assert other.decrypt(bytes(forged), b"here") is None
 
 
 @given(st.binary(max_size=80))
 def test_what_was_never_sealed_opens_nothing(text: bytes) -> None:
-    assert RingVault(KEYS).unseal(text, b"") is None
-    assert RingVault(KEYS).unseal(head(KEYS.current.id) + text, b"") is None
-    assert MemoryVault().unseal(text, b"") is None
+    assert RingVault(KEYS).decrypt(text, b"") is None
+    assert RingVault(KEYS).decrypt(head(KEYS.current.id) + text, b"") is None
+    assert MemoryVault().decrypt(text, b"") is None
 
 
 def test_it_says_which_key_has_sealed_it() -> None:
-    sealed = RingVault(KEYS).seal(b"a secret", b"here")
+    sealed = RingVault(KEYS).encrypt(b"a secret", b"here")
 
     assert sealed[:HEAD_BYTES] == head(KEYS.current.id)
 
 
 def test_an_older_key_opens_and_does_not_seal() -> None:
     [old], [new] = KEYS.keys, OTHER.keys
-    sealed = RingVault(KEYS).seal(b"a secret", b"here")
+    sealed = RingVault(KEYS).encrypt(b"a secret", b"here")
 
     both = RingVault(VaultKeys((new, old)))
 
-    assert both.unseal(sealed, b"here") == b"a secret"
-    assert RingVault(OTHER).unseal(both.seal(b"anew", b"here"), b"here") == b"anew"
-    assert RingVault(OTHER).unseal(sealed, b"here") is None
+    assert both.decrypt(sealed, b"here") == b"a secret"
+    assert RingVault(OTHER).decrypt(both.encrypt(b"anew", b"here"), b"here") == b"anew"
+    assert RingVault(OTHER).decrypt(sealed, b"here") is None
 
 
 def test_keys_are_exchanged_while_it_is_in_use() -> None:
@@ -87,13 +87,13 @@ def test_keys_are_exchanged_while_it_is_in_use() -> None:
 
     vault.use(OTHER)
 
-    assert RingVault(OTHER).unseal(vault.seal(b"x", b""), b"") == b"x"
+    assert RingVault(OTHER).decrypt(vault.encrypt(b"x", b""), b"") == b"x"
 
 
 def test_without_a_key_it_seals_nothing() -> None:
     with pytest.raises(VaultClosed, match="no key"):
-        RingVault(None).seal(b"a secret", b"here")
-    assert RingVault(None).unseal(RingVault(KEYS).seal(b"x", b""), b"") is None
+        RingVault(None).encrypt(b"a secret", b"here")
+    assert RingVault(None).decrypt(RingVault(KEYS).encrypt(b"x", b""), b"") is None
 
 
 SIGNING = Ed25519Signing.from_pepper(b"pepper")

@@ -28,7 +28,7 @@ def a_debate(name: str = "one", text: str = "Tabs or spaces?") -> WholeDebate:
         id=DebateId.mint(BEGINNING, entropy),
         question=Question(text=text, kind=QuestionKind.OPEN),
         rules=rules_of(Preset.VOTE, 0.5),
-        voices=(),
+        debaters=(),
         cap=Cap(tokens=1_000),
         deadline=BEGINNING + DAY,
         label=PUBLIC,

@@ -11,7 +11,7 @@ from portico.adapters import json_schema as checking
 from portico.adapters.json_schema import MOST_FLAWS, JsonSchemaCheck
 from portico.gateway.core.errors import SchemaRefused
 from portico.gateway.core.tool_schemas import Effort, check_schema
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.json import JsonObject
 from tests.gateway.core.catalogues import recorded
 from tests.gateway.core.hostile_schemas import (
@@ -30,8 +30,8 @@ LOOKS_AHEAD = r"^(?!\.)(?!.*\.\.)[\w.+-]+@(?:[\w-]+\.)+[a-z]{2,}$"
 """As generators of schemas write it for an e-mail address."""
 
 
-def flaws(schema: Any, arguments: Any) -> list[Flaw]:
-    return list(JsonSchemaCheck().flaws(schema, arguments))
+def flaws(schema: Any, arguments: Any) -> list[FieldError]:
+    return list(JsonSchemaCheck().field_errors(schema, arguments))
 
 
 def said(schema: Any, value: Any) -> list[tuple[str, str]]:
@@ -264,11 +264,11 @@ def test_other_heavy_words_are_borne(schema: Any, arguments: Any) -> None:
 
 def test_arguments_that_are_too_deep_or_not_json_are_flaws() -> None:
     assert flaws({"type": "object"}, tree_value(70)) == [
-        Flaw("", "is nested more than 64 levels deep")
+        FieldError("", "is nested more than 64 levels deep")
     ]
     assert flaws({"type": "object"}, tree_value(60)) == []
     assert flaws({"properties": {"a": {"pattern": "x"}}}, {"a": "\ud800"}) == [
-        Flaw("", "is not JSON")
+        FieldError("", "is not JSON")
     ]
 
 
@@ -277,7 +277,7 @@ def test_many_flaws_are_cut_and_too_many_are_one() -> None:
 
     assert len(flaws(schema, {"a": [1] * 200})) == MOST_FLAWS
     assert flaws(schema, {"a": [1] * 20_000}) == [
-        Flaw("", "does not fit, and is too long to say where")
+        FieldError("", "does not fit, and is too long to say where")
     ]
 
 
@@ -295,7 +295,7 @@ def test_a_schema_is_compiled_once_and_the_least_used_is_forgotten(
     checked = JsonSchemaCheck(kept=2)
 
     for schema in (one, two, one, three, one, two):
-        checked.flaws(schema, {})
+        checked.field_errors(schema, {})
 
     assert compiled == ["a", "b", "c", "b"]
 
@@ -303,7 +303,7 @@ def test_a_schema_is_compiled_once_and_the_least_used_is_forgotten(
 def test_every_real_tool_can_be_checked() -> None:
     checked = JsonSchemaCheck()
     for tool in recorded():
-        found = checked.flaws(tool.definition.input_schema, {})
+        found = checked.field_errors(tool.definition.input_schema, {})
         needed = tool.definition.input_schema.get("required", [])
 
         assert isinstance(needed, list)

@@ -17,7 +17,13 @@ from starlette.routing import Route
 
 from portico.adapters.oauth import Documents, HttpAuthorizationServers
 from portico.guard.core.errors import GrantRefused, LoginUnavailable
-from portico.guard.core.oauth_logins import Attempt, Challenge, Known, LoginPlace, Tokens
+from portico.guard.core.oauth_logins import (
+    Attempt,
+    Challenge,
+    ClientRegistration,
+    LoginPlace,
+    Tokens,
+)
 from portico.kernel.ids import Id, PrincipalId, SpaceId
 from tests.adapters.mcp.serving import served
 
@@ -62,10 +68,12 @@ class There:
         self.got.append((request.url.path, dict(request.headers), sent))
         return JSONResponse(self.answer[1], self.answer[0])
 
-    async def known(self, **other: Any) -> Known:
+    async def known(self, **other: Any) -> ClientRegistration:
         found = await SERVERS.find(self.tools, Challenge(), self.url)
         assert found is not None
-        return replace(Known(server=found.server, client_id="c", resource=found.resource), **other)
+        return replace(
+            ClientRegistration(server=found.server, client_id="c", resource=found.resource), **other
+        )
 
 
 @asynccontextmanager
@@ -81,7 +89,7 @@ async def there() -> AsyncIterator[There]:
         yield made
 
 
-def attempt(known: Known) -> Attempt:
+def attempt(known: ClientRegistration) -> Attempt:
     one = UUID(int=1)
     place = LoginPlace(
         space=SpaceId(one), principal=PrincipalId(one), server=Id(one), name="t", url="https://t"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from portico.adapters.cross_domain.run_contexts import AgentIdentities
 from portico.agents.core.traces import AgentRunStatus, RunTrace
-from portico.app.agents import AgentDoors, assemble_agents
+from portico.app.agents import AgentDependencies, assemble_agents
 from portico.engine.core.errors import RunNotFound
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import ApiKey
@@ -16,7 +16,7 @@ from portico.kernel.ids import RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraceReports, MemoryTraces
-from portico.testing.agents import MemoryBook
+from portico.testing.agents import MemoryModelRegistry
 from portico.testing.engine import MemoryBus
 from portico.testing.gateway import ScriptedUpstreams
 from portico.testing.gateway_fakes import memory_gateway
@@ -28,7 +28,7 @@ from portico.testing.guard import (
     a_space,
     an_identity,
 )
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock, together
 from tests.contracts.doors import PEPPER, a_key
 
 TEAM = Label(Level.TEAM)
@@ -37,7 +37,7 @@ TEAM = Label(Level.TEAM)
 @dataclass(frozen=True, kw_only=True)
 class DataRoom:
     use: AgentUseCases
-    book: MemoryBook
+    book: MemoryModelRegistry
     tools: ListedTools
     traces: MemoryTraces
     settling: "Settled"
@@ -74,7 +74,7 @@ class Settled:
 
 
 async def data_room() -> DataRoom:
-    world, clock = MemoryWorld(), TickingClock()
+    world, clock = InMemoryStore(), TickingClock()
     space, audit = a_space("home"), MemoryAudit(world, clock)
     admin = an_identity(
         "root", space=space, roles=[Role.ADMIN], clearance=Label(Level.CONFIDENTIAL)
@@ -83,12 +83,12 @@ async def data_room() -> DataRoom:
     await MemorySpaces(world).found(space, admin, a_key(admin, key), key.digest(PEPPER))
     principals, contexts = MemoryPrincipals(world), MemoryTaskContexts(world)
     traces = MemoryTraces(world)
-    book, tools = MemoryBook(), ListedTools("files.read", "files.write")
+    book, tools = MemoryModelRegistry(), ListedTools("files.read", "files.write")
     settling, entropy = Settled(traces), SeededEntropy("agents")
     approvals = memory_gateway(
         world, ScriptedUpstreams(), bus=MemoryBus(), clock=clock, entropy=entropy, audit=audit
     ).workflows.approvals
-    doors = AgentDoors(
+    doors = AgentDependencies(
         agents=MemoryAgents(world),
         identities=AgentIdentities(
             principals=principals,
@@ -96,7 +96,7 @@ async def data_room() -> DataRoom:
             withdraw=approvals.withdraw(),
             rules=approvals.rules,
             audit=audit,
-            together=together,
+            unit_of_work=together,
             clock=clock,
         ),
         traces=traces,
@@ -105,7 +105,7 @@ async def data_room() -> DataRoom:
         book=book,
         tools=tools,
         contexts=contexts,
-        together=together,
+        unit_of_work=together,
         audit=audit,
         clock=clock,
         entropy=entropy,

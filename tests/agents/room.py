@@ -8,18 +8,18 @@ from decimal import Decimal
 from typing import Any
 
 from portico.agents.agent_loop import RunAgent, TakeTurn
-from portico.agents.core.activation import RunGiven
+from portico.agents.core.activation import RunInput
 from portico.agents.core.agents import AgentSpec, Limits
-from portico.agents.core.events import Happening, RunEnded
+from portico.agents.core.events import AgentEvent, RunFinished
 from portico.agents.core.model_requests import Message
-from portico.agents.core.traces import PersonSaid, RunTrace, WholeTrace
+from portico.agents.core.traces import RunTrace, UserInput, WholeTrace
 from portico.agents.model_calls import AskModel, Margins, PrepareQuestion
 from portico.agents.ports import Models, Toolbox, Traces
 from portico.agents.runs import ResumeAgentRun
 from portico.agents.tool_calls import MakeCalls
 from portico.engine.core.runs import Run
 from portico.engine.ports import Journal
-from portico.engine.runs import Kind, RunWish
+from portico.engine.runs import Kind, RunSpec
 from portico.kernel.budget import Tokenizer
 from portico.kernel.durable import Durable
 from portico.kernel.ids import ContextId, RunId
@@ -28,8 +28,8 @@ from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import TEAM, MemoryTraces, an_agent, an_agent_spec
 from portico.testing.agents import (
-    MemoryBook,
     MemoryIdentities,
+    MemoryModelRegistry,
     MemoryTalk,
     ScriptedModels,
     ScriptedToolbox,
@@ -49,7 +49,7 @@ class Room:
         models: Models | None = None,
         toolbox: Toolbox | None = None,
         *,
-        book: MemoryBook | None = None,
+        book: MemoryModelRegistry | None = None,
         tokenizer: Tokenizer | None = None,
         early_start: bool = True,
         bus: bool = True,
@@ -59,7 +59,7 @@ class Room:
         self.engine = Engine(Kind(name="agent", work=self._work))
         self.models = models or ScriptedModels()
         self.toolbox = toolbox or ScriptedToolbox()
-        self.book = book or MemoryBook()
+        self.book = book or MemoryModelRegistry()
         self.talk = MemoryTalk()
         self.traces: Traces = traces or MemoryTraces(self.engine.world)
         self.identities = MemoryIdentities()
@@ -72,9 +72,9 @@ class Room:
             traces=self.traces,
             book=self.engine.runs,
             runs=self.engine.runs,
-            line=self.engine.line,
+            queue=self.engine.line,
             audit=MemoryAudit(),
-            together=together,
+            unit_of_work=together,
         )
         self.early_start = early_start
         self.bus = bus
@@ -84,7 +84,7 @@ class Room:
         self.pauses.append(seconds)
         self.engine.clock.turn(timedelta(seconds=seconds))
 
-    async def _acting(self, durable: Durable, given: RunGiven) -> Principal:
+    async def _acting(self, durable: Durable, given: RunInput) -> Principal:
         acting = await self.identities.acting(durable.caller, given.agent)
         return replace(acting, context=given.context)
 
@@ -93,12 +93,12 @@ class Room:
 
     @property
     def run_agent(self) -> RunAgent:
-        shared: dict[str, Any] = {"clock": self.engine.clock, "talk": self.talk}
+        shared: dict[str, Any] = {"clock": self.engine.clock, "event_sink": self.talk}
         both: dict[str, Any] = {**shared, "entropy": self.entropy}
         prepare = PrepareQuestion(
             book=self.book,
             toolbox=self.toolbox,
-            talk=self.talk,
+            event_sink=self.talk,
             tokenizer=self.tokenizer,
             margins=self.margins,
         )
@@ -135,7 +135,7 @@ class Room:
         label: Label = TEAM,
     ) -> RunId:
         spec = self.agent.spec
-        given = RunGiven(
+        given = RunInput(
             agent=self.agent,
             context=ContextId.mint(BEGINNING, self.entropy),
             label=label,
@@ -143,7 +143,7 @@ class Room:
             limits=spec.limits,
             continues=continues,
         )
-        wish = RunWish(kind="agent", input=given.as_json())
+        wish = RunSpec(kind="agent", input=given.as_json())
         run = (await self.engine.start_run(ANA, wish)).id
         trace = RunTrace(
             run=run,
@@ -160,8 +160,8 @@ class Room:
             model=spec.model,
             trace_id="0" * 32,
         )
-        said = PersonSaid(run=run, number=1, text=message, by=ANA.id, at=BEGINNING)
-        await self.traces.begin(ANA, trace, said)
+        said = UserInput(run=run, number=1, text=message, by=ANA.id, at=BEGINNING)
+        await self.traces.add(ANA, trace, said)
         return run
 
     async def leg(self, run: RunId, journal: Journal | None = None) -> Run:
@@ -176,11 +176,11 @@ class Room:
     async def trace(self, run: RunId) -> WholeTrace:
         return await self.traces.read(OLGA_CLEARED, run)
 
-    def told(self, run: RunId) -> Sequence[Happening]:
+    def told(self, run: RunId) -> Sequence[AgentEvent]:
         return self.talk.told[run]
 
-    def ended(self, run: RunId) -> RunEnded:
-        return next(each for each in self.told(run) if isinstance(each, RunEnded))
+    def ended(self, run: RunId) -> RunFinished:
+        return next(each for each in self.told(run) if isinstance(each, RunFinished))
 
     async def crash(self, run: RunId, after: asyncio.Event, journal: Journal | None = None) -> None:
         await self.engine.crash(run, after, journal)

@@ -8,19 +8,26 @@ import pytest
 
 from portico.agents.core.activation import stop_topic
 from portico.agents.core.errors import AgentRunNotFound, ModelBroke
-from portico.agents.core.events import Heard, RunEnded, ToolBegan, ToolEnded, TurnBegan, TurnEnded
+from portico.agents.core.events import (
+    InputReceived,
+    RunFinished,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
+)
 from portico.agents.core.model_requests import (
     UNREADABLE,
-    CallPiece,
+    AssistantMessage,
     ModelAsk,
-    ModelSaid,
-    Piece,
-    TextPiece,
-    ToolGave,
+    ResponseChunk,
+    TextChunk,
+    ToolCallChunk,
+    ToolMessage,
     Usage,
-    UserSaid,
+    UserMessage,
 )
-from portico.agents.core.tool_calls import MANY, Wanted
+from portico.agents.core.tool_calls import MANY, RequestedToolCall
 from portico.agents.core.traces import AgentRunStatus
 from portico.engine.core.runs import RunStatus
 from portico.kernel.effect import Effect
@@ -60,9 +67,9 @@ async def test_a_model_is_given_what_its_tools_gave() -> None:
         ("files.read", "The letter says hello.", False)
     ]
     assert list(models.asks[1].messages) == [
-        UserSaid("What does the letter say?"),
-        ModelSaid("", (a_call(path="/letter"),)),
-        ToolGave("c1", "files__read", "The letter says hello."),
+        UserMessage("What does the letter say?"),
+        AssistantMessage("", (a_call(path="/letter"),)),
+        ToolMessage("c1", "files__read", "The letter says hello."),
     ]
 
 
@@ -73,14 +80,14 @@ async def test_what_happens_is_told_in_order() -> None:
     trace = await room.done()
 
     kinds = [type(each) for each in room.told(trace.run.run)]
-    assert [kind for kind in kinds if kind.__name__ != "TextAdded"] == [
-        TurnBegan,
-        TurnEnded,
-        ToolBegan,
-        ToolEnded,
-        TurnBegan,
-        TurnEnded,
-        RunEnded,
+    assert [kind for kind in kinds if kind.__name__ != "TextDelta"] == [
+        TurnStarted,
+        TurnFinished,
+        ToolCallStarted,
+        ToolCallFinished,
+        TurnStarted,
+        TurnFinished,
+        RunFinished,
     ]
 
 
@@ -114,13 +121,13 @@ async def test_what_people_say_meanwhile_is_heard_in_the_next_turn() -> None:
 
     await room.leg(room_run[0])
 
-    assert UserSaid("Be brief.") in models.asks[1].messages
-    assert Heard(number=2, text="Be brief.") in room.told(room_run[0])
+    assert UserMessage("Be brief.") in models.asks[1].messages
+    assert InputReceived(number=2, text="Be brief.") in room.told(room_run[0])
     assert room.heard == ["Hello.", "Be brief."]
 
 
 async def test_what_is_said_during_the_last_answer_is_answered_too() -> None:
-    async def speaking(_ask: ModelAsk) -> AsyncIterator[Piece]:
+    async def speaking(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
         await room.traces.say(ANA, room_run[0], "And in French?", room.engine.clock.now())
         for piece in says("Hello."):
             yield piece
@@ -133,7 +140,7 @@ async def test_what_is_said_during_the_last_answer_is_answered_too() -> None:
 
     trace = await room.trace(room_run[0])
     assert trace.run.answer == "Bonjour."
-    assert [turn.heard for turn in trace.turns] == [1, 2]
+    assert [turn.inputs_seen for turn in trace.turns] == [1, 2]
 
 
 async def test_a_run_that_has_had_its_turns_ends_with_what_it_has() -> None:
@@ -183,8 +190,8 @@ async def test_what_was_used_is_added_up(reported: bool) -> None:
 
 
 async def test_a_run_that_is_stopped_while_its_model_speaks_keeps_what_was_said() -> None:
-    async def slow(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield TextPiece("As far as ")
+    async def slow(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
+        yield TextChunk("As far as ")
         await room.traces.stop(ANA, run, room.engine.clock.now())
         room.engine.bus.wake(ANA.space, stop_topic(run))
         await asyncio.Event().wait()
@@ -202,7 +209,7 @@ async def test_a_run_that_is_stopped_while_its_model_speaks_keeps_what_was_said(
 
 
 async def test_a_run_that_is_stopped_between_turns_asks_nothing_more() -> None:
-    async def reading(_wanted: Wanted) -> str:
+    async def reading(_wanted: RequestedToolCall) -> str:
         await room.traces.stop(ANA, run, room.engine.clock.now())
         return "read"
 
@@ -221,12 +228,12 @@ async def test_a_run_that_is_stopped_between_turns_asks_nothing_more() -> None:
 async def test_a_read_begins_as_soon_as_its_arguments_are_there() -> None:
     begun = asyncio.Event()
 
-    async def reading(_wanted: Wanted) -> str:
+    async def reading(_wanted: RequestedToolCall) -> str:
         begun.set()
         return "read early"
 
-    async def speaking(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield CallPiece(a_call())
+    async def speaking(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
+        yield ToolCallChunk(a_call())
         await begun.wait()
         yield a_reply("", a_call())
 
@@ -250,8 +257,8 @@ async def test_what_may_change_something_waits_until_the_model_has_spoken() -> N
 
 
 async def test_reads_begun_for_an_answer_that_broke_off_count_as_calls() -> None:
-    broken: list[Piece | Exception] = [
-        CallPiece(a_call(path="/a")),
+    broken: list[ResponseChunk | Exception] = [
+        ToolCallChunk(a_call(path="/a")),
         ModelBroke("local:small", "cut."),
     ]
     again = wants(a_call(path="/a"), a_call(id_="c2", path="/b"))
@@ -308,14 +315,14 @@ async def test_a_run_goes_on_from_the_one_it_continues() -> None:
     first = await room.start("Who are you?")
     await room.leg(first)
 
-    second = await room.start("Who?", continues=first, history=(UserSaid("By the way."),))
+    second = await room.start("Who?", continues=first, history=(UserMessage("By the way."),))
     await room.leg(second)
 
     assert list(models.asks[1].messages) == [
-        UserSaid("Who are you?"),
-        ModelSaid("I am Ada."),
-        UserSaid("By the way."),
-        UserSaid("Who?"),
+        UserMessage("Who are you?"),
+        AssistantMessage("I am Ada."),
+        UserMessage("By the way."),
+        UserMessage("Who?"),
     ]
 
 
@@ -329,8 +336,8 @@ async def named(room: Room) -> set[tuple[str, ...]]:
     told = room.told(run)
     return {
         tuple(use.tool for use in (await room.trace(run)).uses),
-        tuple(each.tool for each in told if isinstance(each, ToolBegan)),
-        tuple(each.tool for each in told if isinstance(each, ToolEnded)),
+        tuple(each.tool for each in told if isinstance(each, ToolCallStarted)),
+        tuple(each.tool for each in told if isinstance(each, ToolCallFinished)),
     }
 
 

@@ -13,7 +13,7 @@ from portico.agents.core.errors import (
     AgentNotFound,
     AgentRunNotFound,
     AgentVersionNotFound,
-    BadAgent,
+    InvalidAgent,
     ModelKeyMissing,
     ModelUnavailable,
     NameInRules,
@@ -21,14 +21,14 @@ from portico.agents.core.errors import (
 )
 from portico.agents.core.model_requests import ModelInfo, ModelRef, Support
 from portico.agents.core.traces import AgentRunStatus, TraceFilter, TracePlace
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.guard.core.errors import NotPermitted, Overreach
 from portico.guard.core.principals import Role
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run, an_agent_spec
-from portico.testing.agents import SMALL, MemoryBook, a_model
+from portico.testing.agents import SMALL, MemoryModelRegistry, a_model
 from tests.agents.data_room import DataRoom, data_room
 
 SECRET = Label(Level.CONFIDENTIAL)
@@ -73,10 +73,10 @@ async def test_a_name_is_not_given_twice_nor_a_flaw_to_anything(room: DataRoom) 
     assert await room.use.list_agents(room.root, AgentFilter(), after=None, limit=9) == []
     assert "agent.added" not in room.audit.actions
 
-    with pytest.raises(BadAgent) as refused:
+    with pytest.raises(InvalidAgent) as refused:
         await room.use.create_agent(room.root, an_agent_spec(name="?", model="x"))
 
-    assert [flaw.field for flaw in refused.value.flaws] == ["name", "model"]
+    assert [flaw.field for flaw in refused.value.field_errors] == ["name", "model"]
     assert room.audit.actions == []
 
 
@@ -191,7 +191,7 @@ async def test_a_model_that_is_not_there_is_a_flaw(room: DataRoom) -> None:
     assert await fields(room, spec) == ["model"]
 
 
-class Failing(MemoryBook):
+class Failing(MemoryModelRegistry):
     def __init__(self, error: Exception) -> None:
         super().__init__()
         self.error = error
@@ -256,7 +256,7 @@ ALL = TraceFilter()
 async def test_members_see_their_own_and_operators_everybodys(room: DataRoom) -> None:
     ana, bob = await room.joined("ana", Role.MEMBER), await room.joined("bob", Role.OPERATOR)
     run = an_agent_run(ana)
-    await room.traces.begin(ana, run, a_saying(run))
+    await room.traces.add(ana, run, a_saying(run))
     await room.traces.add_turn(ana, a_turn(run))
     await room.traces.add_use(ana, a_use(run))
     cy = await room.joined("cy", Role.MEMBER)
@@ -275,7 +275,7 @@ async def test_members_see_their_own_and_operators_everybodys(room: DataRoom) ->
 
 async def test_what_is_seen_of_a_run_counts_as_read_and_as_a_strangers(room: DataRoom) -> None:
     run = an_agent_run(room.root, label=SECRET)
-    await room.traces.begin(room.root, run, a_saying(run))
+    await room.traces.add(room.root, run, a_saying(run))
     await room.use.show_tool_stats(room.root, ALL)
     before = await room.contexts.get(room.root)
 
@@ -289,7 +289,7 @@ async def test_what_is_seen_of_a_run_counts_as_read_and_as_a_strangers(room: Dat
 async def test_a_run_that_could_not_say_that_it_ended_is_shown_as_it_is(room: DataRoom) -> None:
     broken, unknown, on = runs = [an_agent_run(room.root, number) for number in (1, 2, 3)]
     for run in runs:
-        await room.traces.begin(room.root, run, a_saying(run))
+        await room.traces.add(room.root, run, a_saying(run))
     room.settling.broken.add(broken.run)
     room.settling.unknown.add(unknown.run)
 
@@ -307,7 +307,7 @@ async def test_a_run_that_could_not_say_that_it_ended_is_shown_as_it_is(room: Da
 
 async def test_a_run_that_ends_while_it_is_looked_at_is_shown_whole(room: DataRoom) -> None:
     run = an_agent_run(room.root)
-    await room.traces.begin(room.root, run, a_saying(run))
+    await room.traces.add(room.root, run, a_saying(run))
     await room.traces.add_turn(room.root, a_turn(run))
 
     async def ends() -> None:
@@ -326,12 +326,12 @@ async def test_a_run_that_ends_while_it_is_looked_at_is_shown_whole(room: DataRo
 async def test_a_list_goes_on_from_a_place_and_from_nothing_else(room: DataRoom) -> None:
     runs = [an_agent_run(room.root, number) for number in (1, 2)]
     for run in runs:
-        await room.traces.begin(room.root, run, a_saying(run))
+        await room.traces.add(room.root, run, a_saying(run))
 
     rest = await room.use.list_traces(room.root, ALL, before=str(TracePlace.of(runs[1])), limit=9)
 
     assert [run.run for run in rest] == [runs[0].run]
-    with pytest.raises(BadCursor):
+    with pytest.raises(InvalidCursor):
         await room.use.list_traces(room.root, ALL, before="x", limit=9)
 
 

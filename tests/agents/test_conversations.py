@@ -8,9 +8,9 @@ import pytest
 from portico.agents.conversations import TakeQuestion
 from portico.agents.core.conversations import LeftOff, Question
 from portico.agents.core.errors import AgentRunNotFound
-from portico.agents.core.model_requests import ModelSaid, UserSaid
+from portico.agents.core.model_requests import AssistantMessage, UserMessage
 from portico.agents.runs import AnswerInterrupts
-from portico.gateway.core.errors import BadArguments
+from portico.gateway.core.errors import InvalidArguments
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Status, Via
 from portico.guard.core.errors import NotPermitted
@@ -20,7 +20,7 @@ from portico.testing.agents import a_call, says, wants
 from tests.agents.town import ANA, BEN, Town
 
 DELETES = wants(a_call("files__delete", path="/a"))
-BEFORE = (UserSaid("Hello."), ModelSaid("Yes?"))
+BEFORE = (UserMessage("Hello."), AssistantMessage("Yes?"))
 
 
 def taking(town: Town) -> TakeQuestion:
@@ -52,7 +52,7 @@ async def waiting(town: Town) -> LeftOff:
 async def test_a_question_is_a_run_and_what_was_said_before_is_its_history() -> None:
     town, take = await with_agent()
 
-    taken = await take(ANA, asked(history=BEFORE, most_output=7))
+    taken = await take(ANA, asked(history=BEFORE, max_output_tokens=7))
     trace = await town.trace(taken.run)
 
     assert (trace.run.history, trace.run.continues) == (BEFORE, None)
@@ -158,7 +158,7 @@ async def test_a_run_of_somebody_else_or_of_another_agent_or_of_nobody_is_not_go
     nobodys = await take(ANA, asked("go on", left_off=unknown))
     trace = await town.trace(left_off.run)
     anothers = replace(trace.run, run=unknown.run, agent_name="other")
-    await town.traces.begin(ANA, anothers, replace(trace.said[0], run=unknown.run))
+    await town.traces.add(ANA, anothers, replace(trace.said[0], run=unknown.run))
     others = await take(ANA, asked("go on", left_off=unknown))
     by_id = replace(asked("go on", left_off=left_off), agent=str(town.agent.id))
     ours = await take(ANA, by_id)
@@ -196,7 +196,7 @@ async def test_an_answer_is_the_starters(reply: Reply, status: Status) -> None:
 async def test_what_was_answered_before_or_is_no_answer_is_refused() -> None:
     town, answer, run, approval = await interrupted()
 
-    with pytest.raises(BadArguments):
+    with pytest.raises(InvalidArguments):
         await answer(ANA, run, "clerk", [(approval, replace(YES, arguments={"path": 3}))])
     assert (await town.asked(run)).status is Status.WAITING
 

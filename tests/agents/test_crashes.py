@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from portico.agents.core.model_requests import ModelAsk, Piece
-from portico.agents.core.tool_calls import Acts, Early, Given, Wanted
-from portico.agents.core.traces import AgentRunStatus, News, RunTrace, ToolUse, TurnTrace
+from portico.agents.core.model_requests import ModelAsk, ResponseChunk
+from portico.agents.core.tool_calls import Early, RenderedToolResult, RequestedToolCall, RunIdentity
+from portico.agents.core.traces import AgentRunStatus, RunTrace, ToolUse, TraceUpdates, TurnTrace
 from portico.engine.core.runs import RunStatus
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
@@ -22,7 +22,7 @@ from portico.testing.agents import (
     says,
     wants,
 )
-from portico.testing.memory_store import MemoryWorld
+from portico.testing.memory_store import InMemoryStore
 from tests.agents.room import Room
 from tests.engine.journals import Fuse, FusedJournal
 
@@ -36,10 +36,10 @@ class FusedTraces(MemoryTraces):
         await self.fuse(f"after writing turn {turn.number}")
         return written
 
-    async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> News:
-        await self.fuse(f"before writing use {use.turn}.{use.place}")
+    async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> TraceUpdates:
+        await self.fuse(f"before writing use {use.turn}.{use.position}")
         news = await super().add_use(caller, use, after=after)
-        await self.fuse(f"after writing use {use.turn}.{use.place}")
+        await self.fuse(f"after writing use {use.turn}.{use.position}")
         return news
 
     async def end(self, caller: Principal, run: RunTrace, *, heard: int | None = None) -> bool:
@@ -52,12 +52,12 @@ class FusedTraces(MemoryTraces):
 class Pausing(ScriptedModels):
     """Says what belongs to the turn that it is asked for, however often."""
 
-    def __init__(self, *said: Sequence[Piece]) -> None:
+    def __init__(self, *said: Sequence[ResponseChunk]) -> None:
         super().__init__()
         self.turns = said
         self.answered: Counter[int] = Counter()
 
-    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[ResponseChunk, None]:
         turn = sum(1 for message in ask.messages if hasattr(message, "calls"))
         self.answered[turn + 1] += 1
         for piece in self.turns[turn]:
@@ -67,7 +67,9 @@ class Pausing(ScriptedModels):
 class PausingToolbox(ScriptedToolbox):
     fuse: Fuse
 
-    async def call(self, acts: Acts, wanted: Wanted, *, early: Early | None) -> Given:
+    async def call(
+        self, acts: RunIdentity, wanted: RequestedToolCall, *, early: Early | None
+    ) -> RenderedToolResult:
         await self.fuse(f"before {wanted.step}")
         return await super().call(acts, wanted, early=early)
 
@@ -129,7 +131,7 @@ async def test_a_run_that_is_cut_off_anywhere_ends_as_if_it_had_not_been() -> No
         assert isinstance(toolbox, ScriptedToolbox)
         written_to = Counter(w.step for w in toolbox.made if w.tool == "files.write")
         assert set(written_to.values()) == {1}, where
-        assert [(use.turn, use.place) for use in trace.uses] == [(1, 0), (1, 1), (2, 0)], where
+        assert [(use.turn, use.position) for use in trace.uses] == [(1, 0), (1, 1), (2, 0)], where
     assert len(places) > 20
     assert len(set(places)) > 20
 
@@ -155,7 +157,7 @@ async def test_nothing_is_asked_or_made_when_an_ended_run_is_taken_up_again() ->
 class AfterTheEnd(FusedTraces):
     """The process is gone when the end is written down."""
 
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         super().__init__(world)
         self.ended = asyncio.Event()
 

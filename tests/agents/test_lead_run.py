@@ -16,15 +16,15 @@ from portico.agents.core.errors import (
     ModelUnavailable,
 )
 from portico.agents.core.events import (
-    Heard,
-    RunEnded,
-    TextAdded,
-    ThoughtAdded,
-    Told,
-    ToolEnded,
-    ToolWaits,
+    AgentStreamItem,
+    InputReceived,
+    ReasoningDelta,
+    RunFinished,
+    TextDelta,
+    ToolCallAwaitingApproval,
+    ToolCallFinished,
 )
-from portico.agents.core.model_requests import ModelAsk, Piece, TextPiece
+from portico.agents.core.model_requests import ModelAsk, ResponseChunk, TextChunk
 from portico.agents.core.traces import AgentRunStatus, RunTrace
 from portico.agents.runs import FollowRun, ended_of
 from portico.engine.core.errors import RunNotOver
@@ -56,8 +56,8 @@ async def test_a_run_is_followed_to_its_end_by_its_starter_alone() -> None:
 
     told = await town.happened(run)
 
-    assert isinstance(told[-1], RunEnded)
-    assert "".join(each.text for each in told if isinstance(each, TextAdded)) == "Good day."
+    assert isinstance(told[-1], RunFinished)
+    assert "".join(each.text for each in told if isinstance(each, TextDelta)) == "Good day."
     with pytest.raises(AgentRunNotFound):
         _ = [each async for each in town.follow(STRANGER, run)]
     assert [each async for each in town.follow(BEN, run)]
@@ -72,8 +72,8 @@ async def test_a_run_is_followed_from_where_one_left_off_and_has_been_read_then(
     rest = [each async for each in town.follow(ANA, run, after=kept[0].cursor)]
     nothing = [each async for each in town.follow(ANA, run, after=kept[-1].cursor)]
 
-    assert [each.happening for each in rest] == [each.happening for each in kept[1:]]
-    assert [type(each.happening) for each in nothing] == [RunEnded]
+    assert [each.event for each in rest] == [each.event for each in kept[1:]]
+    assert [type(each.event) for each in nothing] == [RunFinished]
 
     town = Town(READS, says("Read."))
     run = (await town.ran_agent()).run.run
@@ -92,9 +92,9 @@ async def test_how_it_ended_is_said_at_once_or_how_it_was_settled() -> None:
     ended = await town.answer_of(ANA, run, patience=NOW)
     settled = await town.answer_of(ANA, broken, patience=timedelta(seconds=30))
 
-    assert isinstance(ended, RunEnded)
+    assert isinstance(ended, RunFinished)
     assert ended.answer == "Good day."
-    assert isinstance(settled, RunEnded)
+    assert isinstance(settled, RunFinished)
     assert (settled.status, settled.error_code) == (AgentRunStatus.FAILED, "agent_run_broken")
     assert (await town.trace(broken)).run.status is AgentRunStatus.FAILED
 
@@ -108,7 +108,7 @@ async def test_what_it_waits_for_is_said_when_patience_is_over() -> None:
     waits = await town.answer_of(ANA, started.run, patience=NOW)
 
     assert before is None
-    assert isinstance(waits, ToolWaits)
+    assert isinstance(waits, ToolCallAwaitingApproval)
     assert (waits.turn, waits.call, waits.tool) == (1, "c1", "files.delete")
 
 
@@ -144,16 +144,16 @@ async def test_a_run_that_ends_while_it_is_stopped_is_told_as_it_ended() -> None
     await replace(town.stop, book=EndsMeanwhile(town))(ANA, run)
 
     told = [each async for each in town.talk.follow(ANA, run, after=None)]
-    ends = [each.happening for each in told if isinstance(each.happening, RunEnded)]
+    ends = [each.event for each in told if isinstance(each.event, RunFinished)]
     assert {each.status for each in ends} == {AgentRunStatus.COMPLETED}
     assert (await town.trace(run)).run.status is AgentRunStatus.COMPLETED
 
 
 async def test_a_run_that_is_queued_or_running_is_left_as_it_is() -> None:
-    async def speaking(_ask: ModelAsk) -> AsyncIterator[Piece]:
+    async def speaking(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
         found.append((await town.runs.get(ANA, run)).status)
         seen.append(await town.follow.settled(ANA, run))
-        yield TextPiece("Good day.")
+        yield TextChunk("Good day.")
         yield a_reply("Good day.")
 
     found: list[RunStatus] = []
@@ -174,7 +174,7 @@ async def test_a_run_that_is_queued_or_running_is_left_as_it_is() -> None:
 async def test_without_patience_nobody_is_followed() -> None:
     town = Town(says("Good day."))
     run = (await town.begin()).run
-    town.answer_of = replace(town.answer_of, follow_run=replace(town.follow, talk=Silent()))
+    town.answer_of = replace(town.answer_of, follow_run=replace(town.follow, event_sink=Silent()))
 
     assert await town.answer_of(ANA, run, patience=NOW) is None
 
@@ -182,7 +182,7 @@ async def test_without_patience_nobody_is_followed() -> None:
 class Silent(MemoryTalk):
     def follow(
         self, caller: Principal, run: RunId, *, after: str | None
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AgentStreamItem, None]:
         raise AssertionError(caller, run, after)
 
 
@@ -195,7 +195,7 @@ async def test_what_is_said_in_mid_run_is_heard() -> None:
     await town.leg(run)
 
     assert "Leave it." in [message.text for message in town.models.asks[-1].messages]
-    assert [each.text for each in await town.happened(run) if isinstance(each, Heard)] == [
+    assert [each.text for each in await town.happened(run) if isinstance(each, InputReceived)] == [
         "Leave it."
     ]
 
@@ -208,7 +208,7 @@ async def test_steering_is_for_its_starter_and_while_it_is_on() -> None:
         await town.steer(STRANGER, started.run, "Psst.")
     with pytest.raises(NotPermitted):
         await town.steer(replace(ANA, scopes=frozenset()), started.run, "Psst.")
-    await town.contexts.rise(ANA, Label(Level.RESTRICTED), untrusted=False)
+    await town.contexts.raise_taint(ANA, Label(Level.RESTRICTED), untrusted=False)
     with pytest.raises(AgentNotCleared):
         await town.steer(ANA, started.run, "A secret.")
     await town.leg(started.run)
@@ -250,7 +250,7 @@ async def test_a_stopped_run_that_waits_for_a_persons_word_is_ended() -> None:
 
     assert (await town.trace(run)).run.status is AgentRunStatus.STOPPED
     assert (await town.runs.get(ANA, run)).status.over
-    assert isinstance((await town.happened(run))[-1], RunEnded)
+    assert isinstance((await town.happened(run))[-1], RunFinished)
 
 
 async def test_only_a_run_that_failed_is_taken_up_where_it_was() -> None:
@@ -303,13 +303,13 @@ async def test_a_key_that_was_revoked_carries_no_run_any_further() -> None:
 
 RUN = an_agent_run(ANA)
 OVER = replace(RUN, status=AgentRunStatus.COMPLETED, ended_at=RUN.started_at)
-END = Told(ended_of(OVER), "end")
+END = AgentStreamItem(ended_of(OVER), "end")
 
 
 class ScriptedTalk(MemoryTalk):
     """Says exactly this, kept or live."""
 
-    def __init__(self, script: Sequence[Told]) -> None:
+    def __init__(self, script: Sequence[AgentStreamItem]) -> None:
         super().__init__()
         self._script = script
 
@@ -318,27 +318,29 @@ class ScriptedTalk(MemoryTalk):
 
     async def follow(
         self, caller: Principal, run: RunId, *, after: str | None
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AgentStreamItem, None]:
         for told in self._script:
             yield told
 
 
-def live(text: str, offset: int) -> Told:
-    return Told(TextAdded(turn=1, attempt=1, offset=offset, text=text), None)
+def live(text: str, offset: int) -> AgentStreamItem:
+    return AgentStreamItem(TextDelta(turn=1, attempt=1, offset=offset, text=text), None)
 
 
-def kept(text: str, offset: int) -> Told:
-    return Told(TextAdded(turn=1, attempt=1, offset=offset, text=text), f"c{offset}")
+def kept(text: str, offset: int) -> AgentStreamItem:
+    return AgentStreamItem(TextDelta(turn=1, attempt=1, offset=offset, text=text), f"c{offset}")
 
 
-async def heard(*script: Told, tasks: MemoryTasks | None = None) -> list[Told]:
+async def heard(
+    *script: AgentStreamItem, tasks: MemoryTasks | None = None
+) -> list[AgentStreamItem]:
     engine = Engine()
     traces = MemoryTraces(engine.world)
-    await traces.begin(ANA, RUN, a_saying(RUN))
+    await traces.add(ANA, RUN, a_saying(RUN))
     await traces.end(ANA, OVER)
     follow = FollowRun(
         traces=traces,
-        talk=ScriptedTalk([*script, END]),
+        event_sink=ScriptedTalk([*script, END]),
         book=engine.runs,
         tasks=tasks or MemoryTasks(),
         clock=engine.clock,
@@ -347,16 +349,16 @@ async def heard(*script: Told, tasks: MemoryTasks | None = None) -> list[Told]:
 
 
 async def test_an_end_after_which_it_was_taken_up_again_is_none() -> None:
-    failed = Told(ended_of(replace(OVER, status=AgentRunStatus.FAILED)), "failed")
+    failed = AgentStreamItem(ended_of(replace(OVER, status=AgentRunStatus.FAILED)), "failed")
 
     assert await heard(failed, kept("Here I am.", 0)) == [kept("Here I am.", 0)]
 
 
-def words(told: Sequence[Told]) -> str:
+def words(told: Sequence[AgentStreamItem]) -> str:
     spoken, whole = Spoken(), ""
     for each in told:
-        assert isinstance(each.happening, TextAdded)
-        spoken = spoken.after(each.happening)
+        assert isinstance(each.event, TextDelta)
+        spoken = spoken.after(each.event)
         whole += spoken.fresh
     return whole
 
@@ -378,15 +380,15 @@ async def test_whoever_comes_in_hears_each_word_once_from_where_they_are() -> No
         live("!", 13),
     ]
 
-    late = Told(ThoughtAdded(turn=1, attempt=1, offset=4, text="so"), None)
-    whole = Told(ThoughtAdded(turn=1, attempt=1, offset=0, text="And so"), "c")
+    late = AgentStreamItem(ReasoningDelta(turn=1, attempt=1, offset=4, text="so"), None)
+    whole = AgentStreamItem(ReasoningDelta(turn=1, attempt=1, offset=0, text="And so"), "c")
 
     assert await heard(late, live("Yes", 0), whole) == [live("Yes", 0), whole]
 
 
-def used(turn: int) -> Told:
-    ended = ToolEnded(turn=turn, call="c", tool="t", text="", failed=False, seconds=0.1)
-    return Told(ended, f"u{turn}")
+def used(turn: int) -> AgentStreamItem:
+    ended = ToolCallFinished(turn=turn, call="c", tool="t", text="", failed=False, seconds=0.1)
+    return AgentStreamItem(ended, f"u{turn}")
 
 
 async def test_what_each_call_has_read_is_taken_over() -> None:

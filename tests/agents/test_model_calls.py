@@ -18,22 +18,22 @@ from portico.agents.core.errors import (
     ModelTruncated,
     ModelUnavailable,
 )
-from portico.agents.core.events import Noted, TextAdded
+from portico.agents.core.events import RunNotice, TextDelta
 from portico.agents.core.model_requests import (
-    ArgumentsPiece,
+    AssistantMessage,
     Finish,
     ModelAsk,
     ModelRef,
-    ModelSaid,
-    Piece,
     Price,
     Reply,
+    ResponseChunk,
     Support,
-    TextPiece,
+    TextChunk,
+    ToolArgumentsChunk,
     ToolCall,
-    ToolGave,
+    ToolMessage,
     Usage,
-    UserSaid,
+    UserMessage,
 )
 from portico.agents.core.traces import AgentRunStatus
 from portico.agents.model_requests import ListModels, ListProviders, ShowModel
@@ -42,7 +42,7 @@ from portico.guard.core.principals import Role
 from portico.kernel.label import Label, Level
 from portico.testing.agents import (
     SMALL,
-    MemoryBook,
+    MemoryModelRegistry,
     ScriptedModels,
     ScriptedTool,
     ScriptedToolbox,
@@ -63,7 +63,7 @@ AWAY = ModelUnavailable("local:small", "it is away.")
 
 
 def with_fallback(models: ScriptedModels) -> Room:
-    return Room(models, book=MemoryBook(*BOTH), fallbacks=("far:large",), tools=())
+    return Room(models, book=MemoryModelRegistry(*BOTH), fallbacks=("far:large",), tools=())
 
 
 async def test_a_model_that_is_away_is_asked_again_after_a_while() -> None:
@@ -102,7 +102,7 @@ async def test_after_three_tries_the_next_model_is_asked() -> None:
 
     assert [str(ask.model) for ask in models.asks] == [*["local:small"] * 3, "far:large"]
     assert trace.turns[0].attempts == 4
-    notes = [each for each in room.told(trace.run.run) if isinstance(each, Noted)]
+    notes = [each for each in room.told(trace.run.run) if isinstance(each, RunNotice)]
     assert [note.code for note in notes] == ["retry", "retry", "fallback"]
 
 
@@ -147,9 +147,9 @@ async def test_a_run_that_failed_and_is_taken_up_again_asks_again() -> None:
 
 
 async def test_what_an_answer_that_broke_off_said_is_void_and_paid() -> None:
-    broken: list[Piece | Exception] = [
-        TextPiece("Half an "),
-        TextPiece("answer"),
+    broken: list[ResponseChunk | Exception] = [
+        TextChunk("Half an "),
+        TextChunk("answer"),
         ModelBroke("local:small", "cut."),
     ]
     room = Room(ScriptedModels(broken, says("Whole.")), tools=())
@@ -157,7 +157,7 @@ async def test_what_an_answer_that_broke_off_said_is_void_and_paid() -> None:
     trace = await room.done("A question of five words.")
 
     assert trace.run.answer == "Whole."
-    pieces = [each for each in room.told(trace.run.run) if isinstance(each, TextAdded)]
+    pieces = [each for each in room.told(trace.run.run) if isinstance(each, TextDelta)]
     assert [(piece.attempt, piece.text) for piece in pieces] == [
         (1, "Half an "),
         (1, "answer"),
@@ -183,7 +183,7 @@ async def test_what_is_too_secret_for_a_model_is_not_sent_to_it() -> None:
     low = a_model(OTHER, clearance=Label(Level.PUBLIC))
     room = Room(
         models,
-        book=MemoryBook(a_model(), low),
+        book=MemoryModelRegistry(a_model(), low),
         model="far:large",
         fallbacks=("local:small",),
         tools=(),
@@ -197,7 +197,7 @@ async def test_what_is_too_secret_for_a_model_is_not_sent_to_it() -> None:
 
 async def test_a_model_that_can_call_no_tools_and_keeps_no_form_is_refused() -> None:
     dumb = a_model(tools=Support.NO, structured=Support.NO)
-    room = Room(ScriptedModels(says("Hm.")), ScriptedToolbox(FILES), book=MemoryBook(dumb))
+    room = Room(ScriptedModels(says("Hm.")), ScriptedToolbox(FILES), book=MemoryModelRegistry(dumb))
 
     trace = await room.done()
 
@@ -209,7 +209,7 @@ async def test_a_model_without_tools_of_its_own_is_held_to_a_form() -> None:
         says('{"tool": "files__read", "arguments": {"path": "/letter"}}'),
         says('{"say": "It says hello."}'),
     )
-    book = MemoryBook(a_model(tools=Support.NO))
+    book = MemoryModelRegistry(a_model(tools=Support.NO))
     room = Room(models, ScriptedToolbox(FILES), book=book)
 
     trace = await room.done()
@@ -220,8 +220,8 @@ async def test_a_model_without_tools_of_its_own_is_held_to_a_form() -> None:
     assert models.asks[0].schema is not None
     assert "files__read" in models.asks[0].instructions
     assert list(models.asks[1].messages)[1:] == [
-        ModelSaid('{"tool": "files__read", "arguments": {"path": "/letter"}}'),
-        UserSaid("[The tool files__read gave:]\nThe letter says hello."),
+        AssistantMessage('{"tool": "files__read", "arguments": {"path": "/letter"}}'),
+        UserMessage("[The tool files__read gave:]\nThe letter says hello."),
     ]
     assert room.talk.texts(trace.run.run) == "It says hello."
 
@@ -229,11 +229,11 @@ async def test_a_model_without_tools_of_its_own_is_held_to_a_form() -> None:
 async def test_an_answer_that_is_not_of_the_form_is_put_right_once_and_then_an_error() -> None:
     models = ScriptedModels(says("Hello there"), says('{"say": "Hello."}'))
     twice = ScriptedModels(says("Hello there"), says("Hello again"), says("And again"))
-    book = MemoryBook(a_model(tools=Support.NO))
+    book = MemoryModelRegistry(a_model(tools=Support.NO))
 
     right = await Room(models, ScriptedToolbox(FILES), book=book).done()
     wrong = await Room(
-        twice, ScriptedToolbox(FILES), book=MemoryBook(a_model()), tool_mode=ToolMode.FORM
+        twice, ScriptedToolbox(FILES), book=MemoryModelRegistry(a_model()), tool_mode=ToolMode.FORM
     ).done()
 
     assert right.run.answer == "Hello."
@@ -247,22 +247,27 @@ async def test_old_results_are_shortened_to_fit_and_people_are_heard_whole() -> 
     calls = [wants(a_call(id_=f"c{n}", path=f"/{n}")) for n in range(4)]
     models = ScriptedModels(*calls, says("Done."))
     room = Room(
-        models, ScriptedToolbox(long), book=MemoryBook(a_model(window=4_000)), most_output=256
+        models,
+        ScriptedToolbox(long),
+        book=MemoryModelRegistry(a_model(window=4_000)),
+        max_output_tokens=256,
     )
 
     trace = await room.done(question)
 
     assert trace.run.answer == "Done."
     last = models.asks[-1].messages
-    assert last[0] == UserSaid(question)
-    results = [message for message in last if isinstance(message, ToolGave)]
+    assert last[0] == UserMessage(question)
+    results = [message for message in last if isinstance(message, ToolMessage)]
     assert "were left out, to make room" in results[0].text
-    notes = [each for each in room.told(trace.run.run) if isinstance(each, Noted)]
+    notes = [each for each in room.told(trace.run.run) if isinstance(each, RunNotice)]
     assert "compacted" in [note.code for note in notes]
 
 
 async def test_words_of_people_that_do_not_fit_are_refused_and_not_cut() -> None:
-    room = Room(ScriptedModels(says("Hm.")), book=MemoryBook(a_model(window=1_000)), tools=())
+    room = Room(
+        ScriptedModels(says("Hm.")), book=MemoryModelRegistry(a_model(window=1_000)), tools=()
+    )
 
     trace = await room.done(" ".join(["word"] * 2_000))
 
@@ -270,13 +275,18 @@ async def test_words_of_people_that_do_not_fit_are_refused_and_not_cut() -> None
 
 
 async def test_what_one_server_wants_back_is_not_shown_to_another() -> None:
-    first = [replace(a_reply("", a_call()), kept={"signature": "x"})]
+    first = [replace(a_reply("", a_call()), stored={"signature": "x"})]
     models = ScriptedModels(first, ModelRefused("local:small", "no."), says("I am the other."))
-    room = Room(models, ScriptedToolbox(FILES), book=MemoryBook(*BOTH), fallbacks=("far:large",))
+    room = Room(
+        models, ScriptedToolbox(FILES), book=MemoryModelRegistry(*BOTH), fallbacks=("far:large",)
+    )
 
     await room.done()
 
-    kept = [[m.kept for m in ask.messages if isinstance(m, ModelSaid)] for ask in models.asks]
+    kept = [
+        [m.provider_data for m in ask.messages if isinstance(m, AssistantMessage)]
+        for ask in models.asks
+    ]
     assert kept == [[], [{"signature": "x"}], [None]]
 
 
@@ -286,7 +296,7 @@ async def test_the_answer_that_is_asked_for_shrinks_with_what_is_left_until_noth
     await Room(models, tools=(), limits=replace(PLENTY, tokens=300)).done()
     spent = await Room(models, tools=(), limits=replace(PLENTY, tokens=50)).done()
 
-    assert 64 <= models.asks[0].most_output < 200
+    assert 64 <= models.asks[0].max_output_tokens < 200
     assert spent.run.status is AgentRunStatus.EXHAUSTED
     assert spent.run.error_code == "agent_budget_spent"
 
@@ -295,12 +305,14 @@ async def test_where_one_model_is_too_dear_the_next_may_do_and_an_unknown_price_
     dear = a_model(price=Price(input=Decimal(1_000_000), output=Decimal(1_000_000)))
     free = Room(
         ScriptedModels(says("I am free.")),
-        book=MemoryBook(dear, a_model(OTHER)),
+        book=MemoryModelRegistry(dear, a_model(OTHER)),
         fallbacks=("far:large",),
         tools=(),
         limits=replace(PLENTY, money=Decimal(1)),
     )
-    unknown = Room(ScriptedModels(says("Hm.")), book=MemoryBook(a_model(price=None)), tools=())
+    unknown = Room(
+        ScriptedModels(says("Hm.")), book=MemoryModelRegistry(a_model(price=None)), tools=()
+    )
 
     assert (await free.done()).turns[0].model == "far:large"
     notes = (await unknown.done()).turns[0].notes
@@ -309,10 +321,10 @@ async def test_where_one_model_is_too_dear_the_next_may_do_and_an_unknown_price_
 
 @pytest.mark.parametrize("what", ["text", "arguments"])
 async def test_an_answer_longer_than_was_paid_for_is_cut_off_and_charged(what: str) -> None:
-    async def endless(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield ArgumentsPiece("c1", '{"text": "') if what == "arguments" else TextPiece("much ")
+    async def endless(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
+        yield ToolArgumentsChunk("c1", '{"text": "') if what == "arguments" else TextChunk("much ")
         while True:
-            yield ArgumentsPiece("c1", "more ") if what == "arguments" else TextPiece("more ")
+            yield ToolArgumentsChunk("c1", "more ") if what == "arguments" else TextChunk("more ")
 
     models = ScriptedModels(endless, endless, endless)
 
@@ -329,7 +341,7 @@ async def test_an_answer_longer_than_was_paid_for_is_cut_off_and_charged(what: s
 
 async def test_arguments_that_end_are_charged_once() -> None:
     whole = a_call("files__read", path="a b c d e f")
-    pieces = [ArgumentsPiece("c1", '{"path": "a b c '), ArgumentsPiece("c1", "d e ")]
+    pieces = [ToolArgumentsChunk("c1", '{"path": "a b c '), ToolArgumentsChunk("c1", "d e ")]
     in_pieces = Room(
         ScriptedModels([*pieces, *wants(whole)], says("Read.")), ScriptedToolbox(FILES)
     )
@@ -358,7 +370,7 @@ async def test_a_server_is_charged_neither_beyond_what_was_reserved_nor_below_ou
 async def test_a_small_model_is_shown_few_tools_and_a_search() -> None:
     many = [ScriptedTool(name=f"files.tool{n}") for n in range(30)]
     models = ScriptedModels(says("Hm."), says("Hm."))
-    book = MemoryBook(a_model(window=8_000))
+    book = MemoryModelRegistry(a_model(window=8_000))
 
     await Room(models, ScriptedToolbox(*many), book=book).done()
 
@@ -374,7 +386,7 @@ async def test_an_agent_that_goes_without_its_tools_says_so() -> None:
 
     [without, _again] = trace.turns[0].notes
     assert without.startswith("None of the tools that it may use can be used now")
-    told = [each for each in room.told(trace.run.run) if isinstance(each, Noted)]
+    told = [each for each in room.told(trace.run.run) if isinstance(each, RunNotice)]
     assert [each.code for each in told] == ["no_tools", "retry"]
     assert (await bare.done()).turns[0].notes == ()
 
@@ -384,7 +396,9 @@ STRANGER = a_person("stranger", roles=set())
 REF = ModelRef("local", "small")
 
 
-def said(text: str, *pieces: Piece, calls: tuple[ToolCall, ...] = ()) -> list[Piece]:
+def said(
+    text: str, *pieces: ResponseChunk, calls: tuple[ToolCall, ...] = ()
+) -> list[ResponseChunk]:
     reply = Reply(
         text=text,
         usage=Usage(input=9, output=40),
@@ -397,17 +411,17 @@ def said(text: str, *pieces: Piece, calls: tuple[ToolCall, ...] = ()) -> list[Pi
     return [*pieces, reply]
 
 
-HELLO = said("one two", TextPiece("one "), TextPiece("two"))
+HELLO = said("one two", TextChunk("one "), TextChunk("two"))
 CALL = said("", calls=(ToolCall("c1", "get_weather", {"city": "Paris"}),))
 FORM = said('{"city": "Paris"}')
 
 
-def tries(*answers: list[Piece] | Exception) -> trying.TestModel:
-    return trying.TestModel(book=MemoryBook(a_model(REF)), models=ScriptedModels(*answers))
+def tries(*answers: list[ResponseChunk] | Exception) -> trying.TestModel:
+    return trying.TestModel(book=MemoryModelRegistry(a_model(REF)), models=ScriptedModels(*answers))
 
 
 async def test_models_are_listed_by_name_and_shown_by_it() -> None:
-    book = MemoryBook(a_model(ModelRef("b", "x")), a_model(ModelRef("a", "y")))
+    book = MemoryModelRegistry(a_model(ModelRef("b", "x")), a_model(ModelRef("a", "y")))
 
     listed = await ListModels(book=book)(VIEWER)
     shown = await ShowModel(book=book)(VIEWER, ModelRef("b", "x"))
@@ -419,7 +433,7 @@ async def test_models_are_listed_by_name_and_shown_by_it() -> None:
 
 
 async def test_whoever_may_not_see_models_sees_none_and_only_who_may_spend_tries_one() -> None:
-    book = MemoryBook()
+    book = MemoryModelRegistry()
 
     for ask in (
         ListModels(book=book)(STRANGER),
@@ -451,7 +465,7 @@ async def test_a_good_model_does_all_of_it() -> None:
     ],
 )
 async def test_what_a_model_does_not_do_is_found(
-    call: list[Piece] | Exception, form: list[Piece] | Exception
+    call: list[ResponseChunk] | Exception, form: list[ResponseChunk] | Exception
 ) -> None:
     tested = await tries(HELLO, call, form)(ANA, REF)
 
@@ -463,7 +477,7 @@ async def test_a_model_that_does_not_answer_is_not_asked_further() -> None:
     error = ModelUnavailable("local:small", "nothing answers there.", fix="Start it.")
     tested = await tries(error)(ANA, REF)
     silent = await tries(said(""))(ANA, REF)
-    cut = await tries([TextPiece("one")])(ANA, REF)
+    cut = await tries([TextChunk("one")])(ANA, REF)
 
     assert (tested.answers, tested.fix) == (False, "Start it.")
     assert "nothing answers" in (tested.problem or "")

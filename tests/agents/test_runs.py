@@ -10,18 +10,18 @@ import pytest
 
 from portico.adapters.cross_domain.agent_toolbox import AgentWork
 from portico.adapters.inline import InlineRuns
-from portico.agents.core.activation import RunGiven
+from portico.agents.core.activation import RunInput
 from portico.agents.core.agents import Limits
 from portico.agents.core.errors import (
     AgentNotCleared,
     AgentNotFound,
     AgentRunNotFound,
     AgentRunOver,
-    BadModelRef,
+    InvalidModelRef,
 )
-from portico.agents.core.model_requests import ModelSaid, Usage, UserSaid
+from portico.agents.core.model_requests import AssistantMessage, Usage, UserMessage
 from portico.agents.core.traces import AgentRunStatus, WholeTrace
-from portico.agents.runs import AgentRunWish, StartedAgentRun, left_of
+from portico.agents.runs import AgentRunSpec, StartedAgentRun, left_of
 from portico.engine.core.errors import KeyReused, RunNotOver
 from portico.guard.core.approvals import Status
 from portico.guard.core.errors import NotPermitted
@@ -42,13 +42,15 @@ TEAM = Label(Level.TEAM)
 async def test_a_run_begins_with_its_trace_and_is_written_down() -> None:
     town = Town()
 
-    started = await town.begin("Good day.", history=(UserSaid("Hi."), ModelSaid("Hello.")))
+    started = await town.begin(
+        "Good day.", history=(UserMessage("Hi."), AssistantMessage("Hello."))
+    )
     trace = await town.trace(started.run)
     run = await town.runs.get(ANA, started.run)
 
     assert (started.replayed, started.agent.name) == (False, "clerk")
     assert [said.text for said in trace.said] == ["Good day."]
-    assert trace.run.history == (UserSaid("Hi."), ModelSaid("Hello."))
+    assert trace.run.history == (UserMessage("Hi."), AssistantMessage("Hello."))
     assert (trace.run.started_by, trace.run.acts_as) == (ANA.id, town.agent.principal)
     assert (run.kind, run.label) == ("agent", town.agent.spec.label)
     assert "Good day." not in str(run.input)
@@ -63,7 +65,7 @@ async def test_a_run_begins_with_its_trace_and_is_written_down() -> None:
         {"message": "Something else."},
         {"model": "local:other"},
         {"limits": Limits(turns=2)},
-        {"most_output": 100},
+        {"max_output_tokens": 100},
         {"label": TEAM},
     ],
 )
@@ -94,13 +96,13 @@ async def test_whoever_starts_it_narrows_it_and_never_widens_it() -> None:
     town = Town()
     less = Limits(turns=2, tokens=10**9)
 
-    started = await town.begin(limits=less, most_output=100, model="local:other")
-    given = RunGiven.from_json((await town.runs.get(ANA, started.run)).input)
+    started = await town.begin(limits=less, max_output_tokens=100, model="local:other")
+    given = RunInput.from_json((await town.runs.get(ANA, started.run)).input)
 
     own = town.agent.spec
     assert (given.limits.turns, given.limits.tokens) == (2, own.limits.tokens)
-    assert (given.model, given.agent.spec.most_output) == ("local:other", 100)
-    with pytest.raises(BadModelRef):
+    assert (given.model, given.agent.spec.max_output_tokens) == ("local:other", 100)
+    with pytest.raises(InvalidModelRef):
         await town.begin(model="nothing")
 
 
@@ -111,14 +113,14 @@ async def test_a_run_is_for_those_who_may_and_of_agents_that_there_are() -> None
     with pytest.raises(NotPermitted):
         await town.begin(by=nobody)
     with pytest.raises(AgentNotFound):
-        await town.start_agent(ANA, AgentRunWish(agent="ghost", message="Boo."))
+        await town.start_agent(ANA, AgentRunSpec(agent="ghost", message="Boo."))
 
 
 async def test_its_task_has_read_what_its_starter_has() -> None:
     for risen in (True, False):
         town = Town()
         if risen:
-            await town.contexts.rise(ANA, TEAM, untrusted=True)
+            await town.contexts.raise_taint(ANA, TEAM, untrusted=True)
 
         started = await town.begin(label=None if risen else TEAM)
         run = (await town.trace(started.run)).run
@@ -133,7 +135,7 @@ async def test_what_is_above_the_agent_is_not_brought_to_it() -> None:
 
     with pytest.raises(AgentNotCleared):
         await town.begin(label=SECRET)
-    await town.contexts.rise(ANA, SECRET, untrusted=False)
+    await town.contexts.raise_taint(ANA, SECRET, untrusted=False)
     with pytest.raises(AgentNotCleared):
         await town.begin()
 
@@ -187,11 +189,11 @@ async def acting_in(town: Town, outer: RunId, by: Principal = ANA) -> Principal:
 
 async def started_in(town: Town, outer: RunId, **wish: Any) -> StartedAgentRun:
     caller = await acting_in(town, outer)
-    return await town.start_agent(caller, AgentRunWish(agent="clerk", message="Help.", **wish))
+    return await town.start_agent(caller, AgentRunSpec(agent="clerk", message="Help.", **wish))
 
 
-async def given_to(town: Town, run: RunId) -> RunGiven:
-    return RunGiven.from_json((await town.runs.get(ANA, run)).input)
+async def given_to(town: Town, run: RunId) -> RunInput:
+    return RunInput.from_json((await town.runs.get(ANA, run)).input)
 
 
 async def test_an_inner_run_has_what_is_left_of_the_outer_one() -> None:
@@ -226,11 +228,11 @@ async def test_whoever_is_in_no_run_has_no_outer_one() -> None:
     context = await town.tasks.open(elsewhere, "a task", after=ANA)
 
     started = await town.start_agent(
-        replace(elsewhere, context=context), AgentRunWish(agent="clerk", message="Help.")
+        replace(elsewhere, context=context), AgentRunSpec(agent="clerk", message="Help.")
     )
 
     assert (await given_to(town, started.run)).limits == town.agent.spec.limits
-    assert (await given_to(town, outer)).asker["outer"] is None
+    assert (await given_to(town, outer)).requester["outer"] is None
 
 
 def test_nothing_is_left_of_what_is_spent() -> None:
@@ -271,7 +273,7 @@ async def test_an_inner_run_is_found_among_many_others_of_its_starter() -> None:
     caller = await acting_in(town, outer)
     elsewhere = replace(caller, context=await town.tasks.open(caller, "a task", after=ANA))
     for _ in range(100):
-        await town.start_agent(elsewhere, AgentRunWish(agent="clerk", message="Help."))
+        await town.start_agent(elsewhere, AgentRunSpec(agent="clerk", message="Help."))
 
     await town.stop(ANA, outer)
 

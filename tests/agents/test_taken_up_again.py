@@ -7,10 +7,16 @@ from dataclasses import replace
 from portico.agents.core.activation import stop_topic
 from portico.agents.core.conversations import NOT_KEPT
 from portico.agents.core.errors import ModelBroke, ToolNotAllowed
-from portico.agents.core.events import RunEnded, ToolEnded
-from portico.agents.core.model_requests import CallPiece, ModelAsk, Piece, TextPiece, UserSaid
-from portico.agents.core.tool_calls import Acts, Early, Given, Wanted
-from portico.agents.core.traces import AgentRunStatus, News, RunTrace, ToolUse, TurnTrace
+from portico.agents.core.events import RunFinished, ToolCallFinished
+from portico.agents.core.model_requests import (
+    ModelAsk,
+    ResponseChunk,
+    TextChunk,
+    ToolCallChunk,
+    UserMessage,
+)
+from portico.agents.core.tool_calls import Early, RenderedToolResult, RequestedToolCall, RunIdentity
+from portico.agents.core.traces import AgentRunStatus, RunTrace, ToolUse, TraceUpdates, TurnTrace
 from portico.engine.core.runs import RunStatus
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
@@ -65,7 +71,7 @@ async def test_a_call_that_was_made_before_a_run_was_stopped_is_in_its_trace() -
     class GoneBeforeTheUse(MemoryTraces):
         made = asyncio.Event()
 
-        async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> News:
+        async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> TraceUpdates:
             if not self.made.is_set():
                 self.made.set()
                 await asyncio.Event().wait()
@@ -87,8 +93,8 @@ async def test_a_call_that_was_made_before_a_run_was_stopped_is_in_its_trace() -
 
 
 async def test_a_run_that_is_stopped_as_its_model_ends_makes_no_calls() -> None:
-    async def speaking(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield CallPiece(a_call("files__write"))
+    async def speaking(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
+        yield ToolCallChunk(a_call("files__write"))
         await room.traces.stop(ANA, run, room.engine.clock.now())
         room.engine.bus.wake(ANA.space, stop_topic(run))
         yield a_reply("", a_call("files__write"))
@@ -104,7 +110,10 @@ async def test_a_run_that_is_stopped_as_its_model_ends_makes_no_calls() -> None:
 
 
 async def test_what_failed_attempts_cost_is_not_forgotten_when_a_run_is_taken_up_again() -> None:
-    broken: list[Piece | Exception] = [TextPiece("word " * 100), ModelBroke("local:small", "cut.")]
+    broken: list[ResponseChunk | Exception] = [
+        TextChunk("word " * 100),
+        ModelBroke("local:small", "cut."),
+    ]
     models = ScriptedModels(*[broken] * 3, says("Here I am."))
     room = Room(models, tools=(), limits=replace(PLENTY, tokens=600))
     run = await room.start()
@@ -123,12 +132,12 @@ async def test_what_failed_attempts_cost_is_not_forgotten_when_a_run_is_taken_up
 async def test_an_answer_that_was_under_way_when_a_process_ended_is_counted() -> None:
     asked = asyncio.Event()
 
-    async def slow(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield TextPiece("Half ")
+    async def slow(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
+        yield TextChunk("Half ")
         asked.set()
         await asyncio.Event().wait()
 
-    room = Room(ScriptedModels(slow, says("Whole.")), tools=(), most_output=100)
+    room = Room(ScriptedModels(slow, says("Whole.")), tools=(), max_output_tokens=100)
     run = await room.start()
     await room.crash(run, asked)
 
@@ -154,7 +163,7 @@ async def test_what_is_said_as_a_run_is_about_to_end_is_answered() -> None:
     trace = await room.done()
 
     assert trace.run.answer == "Yes?"
-    assert UserSaid("One more thing.") in models.asks[1].messages
+    assert UserMessage("One more thing.") in models.asks[1].messages
 
 
 async def test_what_is_not_kept_any_more_is_said_to_be_missing() -> None:
@@ -165,13 +174,15 @@ async def test_what_is_not_kept_any_more_is_said_to_be_missing() -> None:
     run = await room.start("What did I say?", continues=forgotten)
     await room.leg(run)
 
-    assert list(models.asks[0].messages) == [UserSaid(NOT_KEPT), UserSaid("What did I say?")]
+    assert list(models.asks[0].messages) == [UserMessage(NOT_KEPT), UserMessage("What did I say?")]
 
 
 async def test_a_tool_that_breaks_the_run_ends_it_when_the_others_have_ended() -> None:
     class Breaking(ScriptedToolbox):
-        async def call(self, acts: Acts, wanted: Wanted, *, early: Early | None) -> Given:
-            if wanted.place == 0:
+        async def call(
+            self, acts: RunIdentity, wanted: RequestedToolCall, *, early: Early | None
+        ) -> RenderedToolResult:
+            if wanted.position == 0:
                 raise ToolNotAllowed("files.write", "clerk")
             return await super().call(acts, wanted, early=early)
 
@@ -185,7 +196,7 @@ async def test_a_tool_that_breaks_the_run_ends_it_when_the_others_have_ended() -
     trace = await room.trace(run)
     assert ended.status is RunStatus.FAILED
     assert trace.run.error_code == "tool_not_allowed"
-    assert [use.place for use in trace.uses] == [1]
+    assert [use.position for use in trace.uses] == [1]
     assert len(toolbox.made) == 1
 
 
@@ -196,9 +207,9 @@ async def test_a_model_that_thinks_aloud_is_heard_and_its_thoughts_are_no_answer
 
 
 async def test_a_model_that_says_nothing_in_the_time_a_run_has_is_given_up() -> None:
-    async def silent(_ask: ModelAsk) -> AsyncIterator[Piece]:
+    async def silent(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
         await asyncio.Event().wait()
-        yield TextPiece("never")
+        yield TextChunk("never")
 
     room = Room(ScriptedModels(silent), tools=(), limits=replace(PLENTY, seconds=0.02))
 
@@ -209,8 +220,8 @@ async def test_a_model_that_says_nothing_in_the_time_a_run_has_is_given_up() -> 
 
 
 async def test_what_was_said_until_the_time_was_over_is_kept() -> None:
-    async def slow(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield TextPiece("As far as I know")
+    async def slow(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
+        yield TextChunk("As far as I know")
         await asyncio.Event().wait()
 
     trace = await Room(ScriptedModels(slow), tools=(), limits=replace(PLENTY, seconds=0.02)).done()
@@ -219,8 +230,8 @@ async def test_what_was_said_until_the_time_was_over_is_kept() -> None:
 
 
 async def test_a_run_can_be_stopped_where_nobody_wakes_it() -> None:
-    async def slow(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield TextPiece("As far ")
+    async def slow(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
+        yield TextChunk("As far ")
         await room.traces.stop(ANA, run, room.engine.clock.now())
         await asyncio.Event().wait()
 
@@ -239,7 +250,7 @@ class GoneAfterTheUse(MemoryTraces):
         super().__init__(room.engine.world)
         self.written = asyncio.Event()
 
-    async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> News:
+    async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> TraceUpdates:
         news = await super().add_use(caller, use, after=after)
         if not self.written.is_set():
             self.written.set()
@@ -254,23 +265,23 @@ async def test_what_was_written_down_and_not_told_is_told_by_whoever_takes_the_r
     room.traces = traces = GoneAfterTheUse(room)
     run = await room.start()
     await room.crash(run, traces.written)
-    before = [each for each in room.told(run) if isinstance(each, ToolEnded)]
+    before = [each for each in room.told(run) if isinstance(each, ToolCallFinished)]
 
     await room.leg(run)
 
     told = [type(each) for each in room.told(run)]
     assert before == []
-    assert told.count(ToolEnded) == 1
-    assert told.index(ToolEnded) < told.index(RunEnded)
+    assert told.count(ToolCallFinished) == 1
+    assert told.index(ToolCallFinished) < told.index(RunFinished)
 
 
 async def test_what_was_told_is_not_told_again_by_whoever_takes_the_run_up() -> None:
     asked = asyncio.Event()
 
-    async def hanging(_ask: ModelAsk) -> AsyncIterator[Piece]:
+    async def hanging(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
         asked.set()
         await asyncio.Event().wait()
-        yield TextPiece("Never.")
+        yield TextChunk("Never.")
 
     models = ScriptedModels(wants(a_call("files__write")), hanging, says("Done."))
     room = Room(models, ScriptedToolbox(WRITE))
@@ -279,5 +290,5 @@ async def test_what_was_told_is_not_told_again_by_whoever_takes_the_run_up() -> 
 
     await room.leg(run)
 
-    ended = [each for each in room.told(run) if isinstance(each, ToolEnded)]
+    ended = [each for each in room.told(run) if isinstance(each, ToolCallFinished)]
     assert [(each.call, each.text) for each in ended] == [("c1", "written")]

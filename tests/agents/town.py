@@ -18,12 +18,12 @@ from portico.adapters.cross_domain.run_contexts import AgentIdentities, AgentTas
 from portico.adapters.crypto import AesSivSeal
 from portico.agents.agent_loop import RunAgent, TakeTurn
 from portico.agents.core.agents import Agent
-from portico.agents.core.events import Happening
+from portico.agents.core.events import AgentEvent
 from portico.agents.core.traces import WholeTrace
 from portico.agents.model_calls import AskModel, PrepareQuestion
 from portico.agents.runs import (
     AGENT,
-    AgentRunWish,
+    AgentRunSpec,
     AnswerOf,
     FollowRun,
     ResumeAgentRun,
@@ -37,7 +37,7 @@ from portico.app.run_workers import starting
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
 from portico.guard.approvals import Reply
-from portico.guard.authentication import AsTheyAre
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.approvals import AnswerKind, Approval, Via
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.principals import Role
@@ -46,7 +46,7 @@ from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import MemoryAgents, MemoryTraces, an_agent, an_agent_spec
-from portico.testing.agents import MemoryBook, ScriptedModels, Words
+from portico.testing.agents import MemoryModelRegistry, ScriptedModels, Words
 from portico.testing.guard import (
     MemoryAudit,
     MemoryKeyRing,
@@ -78,7 +78,7 @@ class Town(PlanRoom):
             withdraw=self.approvals.withdraw(),
             rules=self.approvals.rules,
             audit=audit,
-            together=together,
+            unit_of_work=together,
             clock=clock,
         )
         self.tasks = AgentTasks(
@@ -86,8 +86,8 @@ class Town(PlanRoom):
         )
         seal = AesSivSeal.from_pepper(b"pepper")
         tails = Tails(log=self.log, bus=self.bus, seal=seal, wording=JsonLines())
-        self.talk = AgentTalk(log=self.log, tails=tails, seal=seal, book=self.runs, clock=clock)
-        self.models, self.book = ScriptedModels(*said), MemoryBook()
+        self.talk = AgentTalk(log=self.log, tails=tails, encrypt=seal, book=self.runs, clock=clock)
+        self.models, self.book = ScriptedModels(*said), MemoryModelRegistry()
         self.toolbox = self._toolbox(page_size)
         self.agent = an_agent(
             ANA,
@@ -115,7 +115,7 @@ class Town(PlanRoom):
                 approvals=self.approvals.approvals,
                 withdraw=self.approvals.withdraw(),
                 traces=self.traces,
-                talk=self.talk,
+                event_sink=self.talk,
             ),
             clock=self.clock,
             page_size=page_size,
@@ -123,10 +123,10 @@ class Town(PlanRoom):
         )
 
     def _work(self) -> AgentWork:
-        shared = {"clock": self.clock, "talk": self.talk}
+        shared = {"clock": self.clock, "event_sink": self.talk}
         both: dict[str, Any] = {**shared, "entropy": self.entropy}
         prepare = PrepareQuestion(
-            book=self.book, toolbox=self.toolbox, talk=self.talk, tokenizer=Words()
+            book=self.book, toolbox=self.toolbox, event_sink=self.talk, tokenizer=Words()
         )
         ask = AskModel(models=self.models, prepare=prepare, tokenizer=Words(), **both)
         run_agent = RunAgent(
@@ -136,16 +136,16 @@ class Town(PlanRoom):
             acting=acting_in,
             traces=self.traces,
             clock=self.clock,
-            talk=self.talk,
+            event_sink=self.talk,
         )
         return AgentWork(
             work=run_agent,
-            as_they_are=AsTheyAre(key_ring=MemoryKeyRing(self.world), clock=self.clock),
+            as_they_are=RevalidatePrincipal(key_ring=MemoryKeyRing(self.world), clock=self.clock),
             book=self.runs,
             identities=self.identities,
             traces=self.traces,
             clock=self.clock,
-            talk=self.talk,
+            event_sink=self.talk,
         )
 
     def _assemble(self) -> None:
@@ -154,7 +154,7 @@ class Town(PlanRoom):
             "traces": self.traces,
             "book": runs,
             "audit": self.approvals.audit,
-            "together": together,
+            "unit_of_work": together,
         }
         self.start_agent = StartAgentRun(
             agents=self.agents,
@@ -166,21 +166,21 @@ class Town(PlanRoom):
             **led,
         )
         self.follow = FollowRun(
-            traces=self.traces, talk=self.talk, tasks=self.tasks, book=runs, clock=self.clock
+            traces=self.traces, event_sink=self.talk, tasks=self.tasks, book=runs, clock=self.clock
         )
         self.answer_of = AnswerOf(follow_run=self.follow, approvals=approvals, clock=self.clock)
         self.steer = SteerRun(traces=self.traces, tasks=self.tasks, clock=self.clock)
         self.stop = StopRun(
-            talk=self.talk,
+            event_sink=self.talk,
             runs=runs,
-            line=line,
+            queue=line,
             bus=self.bus,
             approvals=approvals,
             withdraw=self.approvals.withdraw(),
             clock=self.clock,
             **led,
         )
-        self.resume = ResumeAgentRun(runs=runs, line=line, **led)
+        self.resume = ResumeAgentRun(runs=runs, queue=line, **led)
 
     @property
     def audited(self) -> list[JsonObject]:
@@ -199,7 +199,7 @@ class Town(PlanRoom):
         self, message: str = "Tidy up.", *, by: Principal = ANA, **wish: Any
     ) -> StartedAgentRun:
         agent = await self.made_agent()
-        return await self.start_agent(by, AgentRunWish(agent=agent.name, message=message, **wish))
+        return await self.start_agent(by, AgentRunSpec(agent=agent.name, message=message, **wish))
 
     async def ran_agent(self, message: str = "Tidy up.", **wish: Any) -> WholeTrace:
         """To its end, or to where it waits."""
@@ -210,8 +210,8 @@ class Town(PlanRoom):
     async def trace(self, run: RunId) -> WholeTrace:
         return await self.traces.read(ANA, run)
 
-    async def happened(self, run: RunId) -> list[Happening]:
-        return [told.happening async for told in self.follow(ANA, run)]
+    async def happened(self, run: RunId) -> list[AgentEvent]:
+        return [told.event async for told in self.follow(ANA, run)]
 
     async def asked(self, run: RunId) -> Approval:  # type: ignore[override] # of an agent's run
         """What it waits for."""

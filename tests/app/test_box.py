@@ -9,11 +9,11 @@ import pytest
 
 from portico.adapters.sandbox.availability import Lack
 from portico.app import box as main_box
-from portico.app.app_context import Ground
-from portico.app.box import Boxes, own_places
-from portico.sandbox.core.errors import BoxUnavailable
+from portico.app.app_context import AppContext
+from portico.app.box import Sandboxes, own_places
+from portico.sandbox.core.errors import SandboxUnavailable
 from portico.sandbox.core.probes import Backend, Probe, Trial
-from portico.sandbox.requests import Box
+from portico.sandbox.requests import Sandbox
 
 Patch = pytest.MonkeyPatch
 
@@ -29,26 +29,26 @@ class ScriptedAttempts:
         assert run_as
         return self
 
-    async def make(self, box: Box, trials: Sequence[Trial]) -> Sequence[Probe]:
+    async def make(self, box: Sandbox, trials: Sequence[Trial]) -> Sequence[Probe]:
         backend = box.report.backend
         self.tried.append(backend)
         await asyncio.sleep(0)
         if backend in self.fails:
-            raise BoxUnavailable("too busy")
+            raise SandboxUnavailable("too busy")
         held = backend not in self.escapes
         return [Probe(each.name, held, "") for each in trials]
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: Patch) -> Callable[..., Boxes]:
+def house(tmp_path: Path, monkeypatch: Patch) -> Callable[..., Sandboxes]:
     monkeypatch.setenv("PORTICO_HOME", str(tmp_path))
     monkeypatch.setattr(main_box, "lack_of", lambda _backend, run_as: None)
     monkeypatch.setattr(main_box, "find_groups", lambda: None)
 
-    def made(**settings: str) -> Boxes:
+    def made(**settings: str) -> Sandboxes:
         for name, value in settings.items():
             monkeypatch.setenv(f"PORTICO_BOX__{name.upper()}", value)
-        return Boxes(Ground())
+        return Sandboxes(AppContext())
 
     return made
 
@@ -75,7 +75,7 @@ def attempts(monkeypatch: Patch) -> ScriptedAttempts:
     return scripted
 
 
-House = Callable[..., Boxes]
+House = Callable[..., Sandboxes]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ async def test_where_none_holds_nothing_is_offered_and_no_start_is_made(
     attempts.escapes = set(Backend)
     boxes = house()
 
-    with pytest.raises(BoxUnavailable, match="bubblewrap does not hold"):
+    with pytest.raises(SandboxUnavailable, match="bubblewrap does not hold"):
         await boxes.find()
     await boxes.try_out()
     assert not await boxes.walls().offered()
@@ -128,7 +128,7 @@ async def test_what_is_missing_is_said_with_its_fix(
     lack = Lack("it is not installed", "Install it.")
     monkeypatch.setattr(main_box, "lack_of", lambda _backend, run_as: lack)
 
-    with pytest.raises(BoxUnavailable, match="landlock: it is not installed") as refused:
+    with pytest.raises(SandboxUnavailable, match="landlock: it is not installed") as refused:
         await house().find()
 
     assert refused.value.fix == "Install it."
@@ -175,12 +175,12 @@ async def test_one_that_fails_for_a_moment_is_not_lacking_and_tried_again_a_whil
     attempts.fails = {Backend.LANDLOCK}
     boxes = house(backend="landlock")
 
-    with pytest.raises(BoxUnavailable, match="too busy"):
+    with pytest.raises(SandboxUnavailable, match="too busy"):
         await boxes.find()
     lacks = boxes.lacks()
     attempts.fails.clear()
     clock.now += 30.0
-    with pytest.raises(BoxUnavailable, match="too busy"):
+    with pytest.raises(SandboxUnavailable, match="too busy"):
         await boxes.find()
     clock.now += 0.1
     found = await boxes.find()
@@ -204,7 +204,7 @@ async def test_what_a_machine_lacks_is_not_looked_for_again(
     boxes = house()
 
     for _ in range(2):
-        with pytest.raises(BoxUnavailable):
+        with pytest.raises(SandboxUnavailable):
             await boxes.find()
         clock.now += 60.0
 
@@ -215,7 +215,7 @@ async def test_what_a_machine_lacks_is_not_looked_for_again(
 async def test_none_is_none(house: House, attempts: ScriptedAttempts) -> None:
     boxes = house(backend="none")
 
-    with pytest.raises(BoxUnavailable, match=r"box\.backend is none"):
+    with pytest.raises(SandboxUnavailable, match=r"box\.backend is none"):
         await boxes.find()
     assert boxes.reports == []
     assert attempts.tried == []
@@ -238,7 +238,7 @@ def test_what_is_our_own_is_hidden(house: House, tmp_path: Path) -> None:
     boxes = house()
     elsewhere = tmp_path / "elsewhere.toml"
     elsewhere.touch(0o600)
-    own = own_places(Ground(config=elsewhere))
+    own = own_places(AppContext(config=elsewhere))
 
     assert {tmp_path / "config", tmp_path / "data", tmp_path / "state"} <= set(own)
     assert elsewhere in own

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.client_configs import connections, own_program
 
 
@@ -44,7 +44,7 @@ def test_which_installation_it_is_is_part_of_the_entry(
     config = tmp_path / "portico.toml"
     config.write_text("")
 
-    made = connections(Ground(config))
+    made = connections(AppContext(config))
     proposal = made.proposed("cursor")
     notes = " ".join(proposal.notes)
 

@@ -5,7 +5,7 @@ import pytest
 from portico.app.guard import webhook_to
 from portico.settings.guard import ApprovalsSettings
 from portico.testing.approvals import MemoryApprovals
-from portico.testing.memory_store import MemoryWorld, TickingClock
+from portico.testing.memory_store import InMemoryStore, TickingClock
 
 
 def test_it_signs_with_what_its_reference_leads_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -13,7 +13,7 @@ def test_it_signs_with_what_its_reference_leads_to(monkeypatch: pytest.MonkeyPat
     settings = ApprovalsSettings(
         webhook="http://127.0.0.1:9/hook", webhook_secret="env:HOOK_SECRET"
     )
-    approvals, clock = MemoryApprovals(MemoryWorld()), TickingClock()
+    approvals, clock = MemoryApprovals(InMemoryStore()), TickingClock()
 
     made = webhook_to(settings, approvals, clock, "http://127.0.0.1:3100")
 

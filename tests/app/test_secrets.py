@@ -9,12 +9,12 @@ import pytest
 
 from portico.adapters.crypto import RingVault
 from portico.adapters.postgres.addresses import Addresses
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.doctor import CheckSecrets, CheckVault
-from portico.app.secrets import SecretDoors, rotate_vault
+from portico.app.secrets import SecretDependencies, rotate_vault
 from portico.engine.core.store import State
 from portico.guard.core.oauth_logins import client_context
-from portico.guard.core.vault import BadVaultKeys, VaultClosed
+from portico.guard.core.vault import InvalidVaultKeys, VaultClosed
 from portico.kernel.ids import Id, SpaceId
 from tests.adapters.postgres.guard.test_vault import SERVER, SPACE
 
@@ -29,7 +29,7 @@ class Fleet:
 
     def machine(
         self, name: str, *, keys: str | None = None, began: bool = False, owner: str = ""
-    ) -> Ground:
+    ) -> AppContext:
         """`began`: `init` was run here."""
         home = self._folder / name
         (home / "data" / "secrets").mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ class Fleet:
             lines += ["[database]", f'dsn = "{owner}"', f'owner_dsn = "{owner}"']
         config.write_text("\n".join(lines))
         self._patch.setenv("PORTICO_HOME", str(home))
-        ground = Ground(config)
+        ground = AppContext(config)
         assert ground.loaded.paths.data == home / "data"
         return ground
 
@@ -55,8 +55,8 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
     return Fleet(tmp_path, monkeypatch)
 
 
-def opened(ground: Ground) -> RingVault:
-    doors = SecretDoors(ground)
+def opened(ground: AppContext) -> RingVault:
+    doors = SecretDependencies(ground)
     doors.open_vault()
     return doors.vault
 
@@ -64,37 +64,37 @@ def opened(ground: Ground) -> RingVault:
 def test_processes_of_one_machine_share_the_key_that_was_made_first(fleet: Fleet) -> None:
     ground = fleet.machine("one", began=True)
 
-    sealed = opened(ground).seal(b"x", b"here")
+    sealed = opened(ground).encrypt(b"x", b"here")
 
-    assert opened(ground).unseal(sealed, b"here") == b"x"
+    assert opened(ground).decrypt(sealed, b"here") == b"x"
 
 
 def test_machines_with_the_same_keys_open_what_the_other_has_sealed(fleet: Fleet) -> None:
     one, other = fleet.machine("one", keys=KEY), fleet.machine("other", keys=f"{OTHER},{KEY}")
 
-    assert opened(other).unseal(opened(one).seal(b"x", b"here"), b"here") == b"x"
-    assert opened(one).unseal(opened(other).seal(b"x", b"here"), b"here") is None
+    assert opened(other).decrypt(opened(one).encrypt(b"x", b"here"), b"here") == b"x"
+    assert opened(one).decrypt(opened(other).encrypt(b"x", b"here"), b"here") is None
 
 
 def test_a_machine_that_nothing_began_on_makes_no_key_of_its_own(fleet: Fleet) -> None:
     with pytest.raises(VaultClosed) as closed:
-        opened(fleet.machine("late")).seal(b"x", b"here")
+        opened(fleet.machine("late")).encrypt(b"x", b"here")
 
     assert "secrets.keys" in (closed.value.fix or "")
 
 
 def test_keys_that_are_none_stop_it(fleet: Fleet) -> None:
-    with pytest.raises(BadVaultKeys):
+    with pytest.raises(InvalidVaultKeys):
         opened(fleet.machine("one", keys="not a key"))
 
 
 async def test_a_server_starts_without_its_keys_and_follows_when_they_come(
     fleet: Fleet, tmp_path: Path
 ) -> None:
-    doors = SecretDoors(fleet.machine("one", keys="not a key"))
-    await doors.begin()
+    doors = SecretDependencies(fleet.machine("one", keys="not a key"))
+    await doors.start()
     with pytest.raises(VaultClosed):
-        doors.vault.seal(b"x", b"here")
+        doors.vault.encrypt(b"x", b"here")
 
     (tmp_path / "one.keys").write_text(KEY)
     keeping = asyncio.create_task(doors.keep_up())
@@ -108,7 +108,7 @@ async def test_a_server_starts_without_its_keys_and_follows_when_they_come(
 
 def _seals(vault: RingVault) -> bool:
     try:
-        return bool(vault.seal(b"x", b"here"))
+        return bool(vault.encrypt(b"x", b"here"))
     except VaultClosed:
         return False
 
@@ -136,7 +136,7 @@ async def test_the_doctor_says_which_keys_are_missing(
     without = fleet.machine("other", keys=OTHER, owner=owner)
     none = fleet.machine("none", owner=owner)
     vault = opened(with_key)
-    _sealed_row(owner, vault.seal(b"a client's secret", CONTEXT))
+    _sealed_row(owner, vault.encrypt(b"a client's secret", CONTEXT))
 
     good = await CheckVault(with_key)(mend=False)
     bad = [await CheckVault(each)(mend=False) for each in (without, none)]
@@ -154,9 +154,9 @@ async def test_the_key_is_exchanged_while_another_process_has_the_vault_open(
 ) -> None:
     owner = str(tcp_database.owner)
     ground = fleet.machine("one", began=True, owner=owner)
-    running = SecretDoors(ground)
-    await running.begin()
-    _sealed_row(owner, running.vault.seal(b"a client's secret", CONTEXT))
+    running = SecretDependencies(ground)
+    await running.start()
+    _sealed_row(owner, running.vault.encrypt(b"a client's secret", CONTEXT))
     keeping = asyncio.create_task(running.keep_up())
     try:
         done = await rotate_vault(ground)
@@ -166,8 +166,8 @@ async def test_the_key_is_exchanged_while_another_process_has_the_vault_open(
     with psycopg.connect(owner) as connection:
         [[sealed]] = connection.execute("SELECT sealed FROM login_client").fetchall()
     assert (done.sealed_anew, done.lost) == (1, 0)
-    assert running.vault.unseal(sealed, CONTEXT) == b"a client's secret"
-    assert running.vault.seal(b"", b"")[:10] == b"v1" + done.key.encode()
+    assert running.vault.decrypt(sealed, CONTEXT) == b"a client's secret"
+    assert running.vault.encrypt(b"", b"")[:10] == b"v1" + done.key.encode()
     assert (await CheckVault(ground)(mend=False)).state is State.GOOD
 
 

@@ -26,7 +26,7 @@ REPORT = Report(
 
 
 def test_a_person_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert REPORT.tell(Terminal(house=ScriptedHouse(tmp_path))) == 0
+    assert REPORT.tell(Terminal(services=ScriptedHouse(tmp_path))) == 0
 
     captured = capsys.readouterr()
     assert captured.out == "warm_s\t1.5\n"
@@ -39,7 +39,7 @@ def test_a_person_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_program_gets_every_figure_with_its_conditions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert REPORT.tell(Terminal(house=ScriptedHouse(tmp_path), json=True)) == 0
+    assert REPORT.tell(Terminal(services=ScriptedHouse(tmp_path), json=True)) == 0
 
     told = json.loads(capsys.readouterr().out)
     assert told["warm_s"] == 1.5
@@ -70,7 +70,7 @@ def test_without_its_data_a_benchmark_says_what_is_missing(
     command: Callable[..., Exit],
     missing: str,
 ) -> None:
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+    at = Terminal(services=ScriptedHouse(tmp_path), json=True)
 
     assert command(data=tmp_path, at=at) == Exit.SKIPPED
 

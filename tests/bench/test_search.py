@@ -7,7 +7,7 @@ import pytest
 
 from portico.adapters.egress.client import guarded_client
 from portico.adapters.embeddings.encoders import EncoderFolder
-from portico.adapters.embeddings.pull import Order, PullEncoder
+from portico.adapters.embeddings.pull import PullEncoder, PullRequest
 from portico.bench.search import search
 from portico.bench.tool_sets import FILES, FIVE, LIVE, MULTI, SEAL, missing_files, read_sets
 from portico.interfaces.cli.errors import Exit
@@ -44,7 +44,7 @@ ALWAYS = {
 def test_without_an_encoder_its_figures_are_null_and_say_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+    at = Terminal(services=ScriptedHouse(tmp_path), json=True)
 
     done = search(data=write_sets(tmp_path), tools=60, at=at)
 
@@ -67,8 +67,11 @@ def test_with_an_encoder_every_figure_is_there(
     house = ScriptedHouse(tmp_path)
     shelf = EncoderFolder(house.encoders().folder)
     pull = PullEncoder(shelf=shelf, client=guarded_client, hub="")
-    pull(Order(source=str(publish(tmp_path / "tiny")), name="tiny", change=None), lambda *_: None)
-    at = Terminal(house=house, json=True)
+    pull(
+        PullRequest(source=str(publish(tmp_path / "tiny")), name="tiny", change=None),
+        lambda *_: None,
+    )
+    at = Terminal(services=house, json=True)
 
     done = search(data=write_sets(tmp_path), encoder="tiny", tools=60, at=at)
 
@@ -83,7 +86,7 @@ def test_an_encoder_that_was_not_pulled_is_named_and_the_rest_is_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+    at = Terminal(services=ScriptedHouse(tmp_path), json=True)
 
     done = search(data=write_sets(tmp_path), encoder="absent", tools=60, at=at)
 

@@ -85,7 +85,7 @@ def test_an_agent_that_is_told_nothing_gives_up_and_does_not_break(tmp_path: Pat
 def test_no_lie_of_a_server_makes_a_read_of_what_is_called_a_write() -> None:
     lying = let_in(recording(), lying=True)
 
-    assert [name for name, each in lying.items() if each.effect.reads_only] == [LIST, READ]
+    assert [name for name, each in lying.items() if each.effect.is_read_only] == [LIST, READ]
     assert {LIST, READ} <= TRULY_READS
     assert WRITE not in TRULY_READS
 
@@ -215,7 +215,7 @@ def test_without_its_servers_it_says_which(
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / "livemcpbench-sonnet.json").write_text("[]")
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+    at = Terminal(services=ScriptedHouse(tmp_path), json=True)
 
     assert ahead(data=tmp_path, install=False, at=at) == Exit.SKIPPED
 

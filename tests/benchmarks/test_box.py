@@ -57,7 +57,7 @@ def test_rounds_are_compared_by_their_medians() -> None:
 def test_it_measures_every_figure_with_a_baseline_of_the_same_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    at = Terminal(house=HouseWithABox(tmp_path), json=True)
+    at = Terminal(services=HouseWithABox(tmp_path), json=True)
 
     assert box(rounds=1, starts=1, calls=20, at=at) == 0
 

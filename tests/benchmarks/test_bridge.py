@@ -94,7 +94,7 @@ async def test_it_measures_under_the_names_that_are_promised(
 
     found = await measured(embedded_database, root.space, SMALL, steps.append)
     pushed = {"push_p50_ms": 12.0, "push_p95_ms": 20.0, "pushes_lost": 0}
-    report({**found, **pushed}, SMALL).tell(Terminal(house=ScriptedHouse(tmp_path), json=True))
+    report({**found, **pushed}, SMALL).tell(Terminal(services=ScriptedHouse(tmp_path), json=True))
 
     told = json.loads(capsys.readouterr().out)
     assert all(name in told for name in FIGURES)

@@ -70,7 +70,7 @@ def test_every_figure_is_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(command, "TEAMS", TEAMS[5:7])
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+    at = Terminal(services=ScriptedHouse(tmp_path), json=True)
     drawn = tmp_path / "frontier.svg"
 
     assert debate(data=file, seeds=1, rounds=1, draw=drawn, at=at) == Exit.OK

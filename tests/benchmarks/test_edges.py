@@ -16,7 +16,7 @@ from benchmarks.search_models import Encoders
 from portico.adapters.embeddings.encoders import EncoderFolder
 from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.terminal import Terminal
-from portico.learning.core.dataflow import Sign
+from portico.learning.core.dataflow import Feature
 from portico.learning.core.dataflow_fields import Flow
 from tests.adapters.embeddings.tiny import publish
 from tests.benchmarks.small_plans import write_plans
@@ -50,7 +50,7 @@ def test_every_figure_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+    at = Terminal(services=ScriptedHouse(tmp_path), json=True)
 
     assert edges(data=write_plans(tmp_path), at=at) == Exit.OK
 
@@ -60,7 +60,7 @@ def test_every_figure_is_there(
     assert all(0 < told["f1"][name] <= 1 for name in FOUR)
     assert told["toollinkos_hit10"] == 1
     assert "minilm-plain" in told["encoder"]["skipped"]
-    assert told["conditions"]["learnt_on_all"]["weights"].keys() == set(Sign)
+    assert told["conditions"]["learnt_on_all"]["weights"].keys() == set(Feature)
 
 
 @pytest.mark.scenario
@@ -72,7 +72,7 @@ def test_with_an_encoder_it_is_measured_too(
     shelf = EncoderFolder(house.encoders().folder.parent / "bench" / "encoders")
     Encoders(shelf).make(str(publish(tmp_path / "tiny")), lambda _: None)
 
-    assert edges(data=write_plans(tmp_path), at=Terminal(house=house, json=True)) == Exit.OK
+    assert edges(data=write_plans(tmp_path), at=Terminal(services=house, json=True)) == Exit.OK
 
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert told["encoder"]["f1"].keys() == set(FOUR)

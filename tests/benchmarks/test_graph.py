@@ -50,7 +50,7 @@ async def test_it_measures_under_the_names_that_are_promised(
         root = await postgres_doors(transactions, *buses).founded("home")
         measured = await figures_of(transactions, root, (60, 200), 2)
 
-    _report(measured, measured, 2).tell(Terminal(house=ScriptedHouse(tmp_path), json=True))
+    _report(measured, measured, 2).tell(Terminal(services=ScriptedHouse(tmp_path), json=True))
 
     told = json.loads(capsys.readouterr().out)
     for name in FIGURES:

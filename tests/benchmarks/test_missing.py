@@ -61,7 +61,7 @@ def test_without_its_data_a_benchmark_says_what_is_missing(
     command: Callable[..., Exit],
     missing: str,
 ) -> None:
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+    at = Terminal(services=ScriptedHouse(tmp_path), json=True)
 
     assert command(data=tmp_path, at=at) == Exit.SKIPPED
 

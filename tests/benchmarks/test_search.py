@@ -50,7 +50,7 @@ def test_without_an_encoder_its_figures_are_null_and_say_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+    at = Terminal(services=ScriptedHouse(tmp_path), json=True)
 
     done = search(data=write_sets(tmp_path), tools=60, learnt=tmp_path / "learnt", at=at)
 
@@ -71,7 +71,7 @@ def test_with_an_encoder_every_figure_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+    at = Terminal(services=ScriptedHouse(tmp_path), json=True)
     tiny = publish(tmp_path / "tiny")
 
     done = search(data=write_sets(tmp_path), encoder=str(tiny), tools=60, at=at)

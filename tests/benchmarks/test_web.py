@@ -171,7 +171,7 @@ def _measured(seen: Seen | None) -> Measured:
 
 
 def _told(measured: Measured, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    report(measured, Sizes()).tell(Terminal(house=ScriptedHouse(tmp_path), json=True))
+    report(measured, Sizes()).tell(Terminal(services=ScriptedHouse(tmp_path), json=True))
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     return told
 

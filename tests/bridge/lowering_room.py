@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from portico.adapters.cross_domain.approval_runs import RunErrands
+from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.bridge.conversations import OpenMessage
 from portico.bridge.core.conversations import Conversation
@@ -15,7 +15,7 @@ from portico.bridge.declassification import (
     ListDeclassifications,
     ProposeDeclassification,
 )
-from portico.engine.core.runs import Leg, Queue, Run
+from portico.engine.core.runs import Activation, QueueConfig, Run
 from portico.engine.execution import RunLeg
 from portico.engine.runs import Kind, Kinds, StartRun
 from portico.guard.approvals import AnswerApproval, AskApproval, Reply
@@ -50,26 +50,26 @@ class LoweringRoom(TalkRoom):
         self.signing = PlainSigning()
         inline = InlineBus()
         self.runs = InlineRuns(self.clock, self.entropy, inline)
-        line = InlineLine([Queue(name="runs")], self.clock)
+        line = InlineLine([QueueConfig(name="runs")], self.clock)
         kinds = Kinds([Kind(name=DECLASSIFICATION, work=nothing)])
         start_run = StartRun(
-            runs=self.runs, line=line, kinds=kinds, clock=self.clock, entropy=self.entropy
+            runs=self.runs, queue=line, kinds=kinds, clock=self.clock, entropy=self.entropy
         )
-        errands = RunErrands(
-            start_run=start_run, runs=self.runs, line=line, bus=inline, kind=DECLASSIFICATION
+        errands = EngineApprovalRuns(
+            start_run=start_run, runs=self.runs, queue=line, bus=inline, kind=DECLASSIFICATION
         )
         open_message = OpenMessage(self.messages, self.marks)
         answered: dict[str, Any] = {
             "approvals": self.approvals,
             "news": self.told,
             "audit": self.audit,
-            "together": together,
+            "unit_of_work": together,
             "clock": self.clock,
             "entropy": self.entropy,
         }
         asked: dict[str, Any] = {
             **answered,
-            "errands": errands,
+            "approval_runs": errands,
             "vault": MemoryVault(),
             "hide": lambda value: value,
             "expires": HOUR,
@@ -77,9 +77,9 @@ class LoweringRoom(TalkRoom):
         self.propose = ProposeDeclassification(
             conversations=self.conversations,
             open_message=open_message,
-            marks=self.marks,
+            taint=self.marks,
             scan=found,
-            ask=AskApproval(most=50, **asked),
+            ask=AskApproval(max_pending=50, **asked),
         )
         self.answer_approval = AnswerApproval(
             rules=MemoryRules((), self.world), check=AnyArguments(), **asked
@@ -96,7 +96,7 @@ class LoweringRoom(TalkRoom):
         self.list = ListDeclassifications(
             declassifications=self.declassifications,
             open_message=open_message,
-            marks=self.marks,
+            taint=self.marks,
             signing=self.signing,
         )
         self._inline = inline
@@ -134,7 +134,7 @@ class LoweringRoom(TalkRoom):
             clock=self.clock,
             grace=timedelta(0),
         )
-        await run_leg(Leg(run.id, run.leg))
+        await run_leg(Activation(run.id, run.leg))
         return await self.runs.get(self.ana, run.id)
 
     async def lowered(self, message: Message, to: Label = TEAM) -> Proposal:

@@ -46,8 +46,8 @@ from portico.bridge.projects import (
 )
 from portico.bridge.read_state import CountUnread, MarkOne, MarkRead, ShowInbox
 from portico.bridge.search import SearchMessages
-from portico.bridge.taint import Marks, at_place
-from portico.guard.authentication import AsTheyAre
+from portico.bridge.taint import TaintRecorder, in_view_context
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import Purpose, StoredKey
 from portico.guard.core.principals import Role
@@ -74,7 +74,7 @@ from portico.testing.guard import (
 from portico.testing.memory_store import (
     BEGINNING,
     HeldKey,
-    MemoryWorld,
+    InMemoryStore,
     SeededEntropy,
     TickingClock,
     together,
@@ -103,10 +103,10 @@ class TalkRoom:
         self,
         messages: type[MemoryMessages] = MemoryMessages,
         conversations: type[MemoryConversations] = MemoryConversations,
-        marking: type[Marks] = Marks,
+        marking: type[TaintRecorder] = TaintRecorder,
         look: float = 0.05,
     ) -> None:
-        self.world = world = MemoryWorld()
+        self.world = world = InMemoryStore()
         self.clock = clock = TickingClock(BEGINNING + timedelta(days=1))
         self.entropy = entropy = SeededEntropy("talk")
         self.bus = bus = DeafBus()
@@ -119,30 +119,30 @@ class TalkRoom:
         self.marks = marks = marking(MemoryTaskContexts(world))
         space = a_space()
         world.spaces[space.id] = space
-        as_they_are = AsTheyAre(key_ring=MemoryKeyRing(world), clock=clock)
+        as_they_are = RevalidatePrincipal(key_ring=MemoryKeyRing(world), clock=clock)
         on = Cursors(AesSivSeal.from_pepper(b"pepper"))
         opened, message = OpenConversation(talks, marks), OpenMessage(said, marks)
         bulletin = self.bulletin = Bulletin(
             conversations=talks, messages=said, as_they_are=as_they_are, bus=bus, look=look
         )
 
-        told: dict[str, Any] = {"together": together, "audit": audit}
+        told: dict[str, Any] = {"unit_of_work": together, "audit": audit}
         talking: dict[str, Any] = {
             "conversations": talks,
             "open_conversation": opened,
-            "marks": marks,
+            "taint": marks,
         }
-        saying: dict[str, Any] = {"messages": said, "open_message": message, "marks": marks}
+        saying: dict[str, Any] = {"messages": said, "open_message": message, "taint": marks}
         self.create_project = CreateProject(
-            projects=projects, marks=marks, clock=clock, entropy=entropy
+            projects=projects, taint=marks, clock=clock, entropy=entropy
         )
-        self.show_project = ShowProject(projects=projects, marks=marks)
-        self.change_project = ChangeProject(projects=projects, marks=marks, clock=clock, **told)
-        self.list_projects = ListProjects(projects=projects, marks=marks)
+        self.show_project = ShowProject(projects=projects, taint=marks)
+        self.change_project = ChangeProject(projects=projects, taint=marks, clock=clock, **told)
+        self.list_projects = ListProjects(projects=projects, taint=marks)
         self.create_conversation = CreateConversation(
             open_project=OpenProject(projects, marks),
             conversations=talks,
-            marks=marks,
+            taint=marks,
             **told,
             clock=clock,
             entropy=entropy,
@@ -150,7 +150,7 @@ class TalkRoom:
         self.show_conversation = ShowConversation(open_conversation=opened)
         self.change_conversation = ChangeConversation(clock=clock, **talking, **told)
         self.list_conversations = ListConversations(
-            projects=projects, conversations=talks, marks=marks
+            projects=projects, conversations=talks, taint=marks
         )
         self.list_participants = ListParticipants(conversations=talks, open_conversation=opened)
         self.join = Join(**talking, **told)
@@ -169,27 +169,27 @@ class TalkRoom:
         self.delete_message = DeleteMessage(clock=clock, **saying, **told)
         self.show_versions = ShowVersions(**saying)
         self.read_messages = ReadMessages(
-            messages=said, marks=marks, cursors=on, bulletin=bulletin, as_they_are=as_they_are
+            messages=said, taint=marks, cursors=on, bulletin=bulletin, as_they_are=as_they_are
         )
         self.look_back = LookBack(
-            messages=said, marks=marks, cursors=replace(on, direction=Direction.BACK)
+            messages=said, taint=marks, cursors=replace(on, direction=Direction.BACK)
         )
         self.read_thread = ReadThread(**saying)
         self.show_message = ShowMessage(open_message=message)
-        self.tail_cursor = TailCursor(messages=said, marks=marks, cursors=on)
+        self.tail_cursor = TailCursor(messages=said, taint=marks, cursors=on)
         self.mark_read = MarkRead(read_state=read_state, cursors=on)
         self.mark_one = MarkOne(read_state=read_state, open_message=message)
         self.acknowledge = Acknowledge(clock=clock, **saying)
         self.list_acknowledged = ListAcknowledged(messages=said, open_message=message)
-        self.count_unread = CountUnread(read_state=read_state, marks=marks)
+        self.count_unread = CountUnread(read_state=read_state, taint=marks)
         self.show_inbox = ShowInbox(
-            conversations=talks, messages=said, read_state=read_state, marks=marks, clock=clock
+            conversations=talks, messages=said, read_state=read_state, taint=marks, clock=clock
         )
-        self.follow = FollowConversations(conversations=talks, bulletin=bulletin, marks=marks)
+        self.follow = FollowConversations(conversations=talks, bulletin=bulletin, taint=marks)
         self.search = SearchMessages(
-            search=MemoryMessageSearch(world, meaning), meaning=meaning, marks=marks
+            search=MemoryMessageSearch(world, meaning), meaning=meaning, taint=marks
         )
-        self.who_am_i = WhoAmI(marks=marks)
+        self.who_am_i = WhoAmI(taint=marks)
 
     def enters(
         self,
@@ -254,7 +254,7 @@ class TalkRoom:
         return sent.message
 
     async def mark(self, who: Principal, where: ConversationId | ProjectId | None = None) -> Label:
-        return (await self.marks.at(at_place(who, where))).label
+        return (await self.marks.at(in_view_context(who, where))).label
 
     async def unread(self, who: Principal) -> int:
         return sum(each.count for each in await self.read_state.unread(who))

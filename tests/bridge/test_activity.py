@@ -7,11 +7,11 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 
 from portico.bridge.activity import Listener
-from portico.bridge.core.activity import News
+from portico.bridge.core.activity import Activity
 from portico.bridge.core.conversations import Conversation, ConversationId, Participant
-from portico.bridge.core.errors import BadBridgeInput, ConversationNotFound
+from portico.bridge.core.errors import ConversationNotFound, InvalidBridgeInput
 from portico.bridge.core.messages import MessageId
-from portico.bridge.ports import Stretch
+from portico.bridge.ports import MessageRange
 from portico.engine.core.errors import StoreUnavailable
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import PUBLIC, Label
@@ -44,13 +44,13 @@ class CountedMessages(MemoryMessages):
         *,
         after: int,
         limit: int,
-        upto: Label | None = None,
+        max_label: Label | None = None,
         thread: MessageId | None = None,
-    ) -> Stretch:
+    ) -> MessageRange:
         self.looks += 1
         self._check()
         return await super().after(
-            caller, conversation, after=after, limit=limit, upto=upto, thread=thread
+            caller, conversation, after=after, limit=limit, max_label=max_label, thread=thread
         )
 
     def _check(self) -> None:
@@ -64,7 +64,7 @@ class Ear:
     """One who follows, and keeps what they hear."""
 
     def __init__(self) -> None:
-        self.heard: list[News] = []
+        self.heard: list[Activity] = []
         self.over = asyncio.Event()
         self._more = asyncio.Event()
 
@@ -82,7 +82,7 @@ class Ear:
                 self._more.set()
         self.over.set()
 
-    async def hears(self, many: int) -> list[News]:
+    async def hears(self, many: int) -> list[Activity]:
         """So many more than those of the beginning."""
         async with asyncio.timeout(PATIENCE):
             while len(self.heard) < many:
@@ -112,9 +112,9 @@ async def test_first_of_each_so_that_whoever_reads_then_misses_nothing(room: Tal
     one, two = await room.a_talk(ana, TEAM), await room.a_talk(ana, SECRET)
 
     async with aclosing(room.follow(ana, [one.id, two.id])) as news:
-        assert await anext(news) == News(one.id, TEAM)
+        assert await anext(news) == Activity(one.id, TEAM)
         assert await room.mark(ana) == TEAM
-        assert await anext(news) == News(two.id, SECRET)
+        assert await anext(news) == Activity(two.id, SECRET)
         assert await room.mark(ana) == SECRET
 
     assert room.bulletin.size == 0
@@ -126,7 +126,7 @@ async def test_what_is_said_is_heard_of_without_what_it_is(room: TalkRoom) -> No
 
     async with following(room, ana, talk) as ear:
         await room.says(bob, talk, "a")
-        assert await ear.hears(1) == [News(talk.id, TEAM)]
+        assert await ear.hears(1) == [Activity(talk.id, TEAM)]
 
 
 async def test_many_at_once_are_one_news_as_secret_as_all_of_them(room: TalkRoom) -> None:
@@ -136,7 +136,7 @@ async def test_many_at_once_are_one_news_as_secret_as_all_of_them(room: TalkRoom
     async with following(room, ana, talk) as ear:
         for label in (TEAM, SECRET, TEAM):
             await room.says(boss, talk, "x", label)
-        assert await ear.hears(1) == [News(talk.id, SECRET)]
+        assert await ear.hears(1) == [Activity(talk.id, SECRET)]
         await settled()
 
     assert len(ear.heard) == 1
@@ -167,7 +167,7 @@ async def test_a_lost_wake_up_is_made_up_for(room: TalkRoom) -> None:
     async with following(room, ana, talk) as ear:
         room.bus.deaf = True
         await room.says(bob, talk, "x")
-        assert await ear.hears(1) == [News(talk.id, TEAM)]
+        assert await ear.hears(1) == [Activity(talk.id, TEAM)]
 
 
 async def test_a_thousand_listeners_are_told_by_one_look() -> None:
@@ -207,13 +207,13 @@ async def test_who_may_see_less_by_now_is_told_so_and_hears_only_that(room: Talk
         heard = await ear.hears(2)
         await ear.over.wait()
 
-    assert heard == [News(one.id, PUBLIC, reset=True), News(two.id, PUBLIC, reset=True)]
+    assert heard == [Activity(one.id, PUBLIC, reset=True), Activity(two.id, PUBLIC, reset=True)]
 
     talk = await room.a_talk(boss, TEAM)
 
     async with following(room, ana, talk) as ear:
         room.cleared_for(ana, TEAM)
-        assert await ear.hears(1) == [News(talk.id, PUBLIC, reset=True)]
+        assert await ear.hears(1) == [Activity(talk.id, PUBLIC, reset=True)]
 
 
 async def test_what_is_hidden_by_now_does_not_hasten_that() -> None:
@@ -230,7 +230,7 @@ async def test_what_is_hidden_by_now_does_not_hasten_that() -> None:
         await room.leave(ana, closed.id)
         await room.says(boss, talk, "x", SECRET)
         await room.says(boss, closed, "y")
-        assert await other.hears(1) == [News(talk.id, SECRET)]
+        assert await other.hears(1) == [Activity(talk.id, SECRET)]
         await settled()
         assert ear.heard == []
 
@@ -243,9 +243,9 @@ async def test_whose_key_has_ended_hears_nothing_more(room: TalkRoom) -> None:
         room.revoke(ana, BEGINNING)
         await room.says(boss, talk, "x")
         await ear.over.wait()
-        assert await other.hears(1) == [News(talk.id, TEAM)]
+        assert await other.hears(1) == [Activity(talk.id, TEAM)]
 
-    assert ear.heard == [News(talk.id, PUBLIC, reset=True)]
+    assert ear.heard == [Activity(talk.id, PUBLIC, reset=True)]
 
 
 async def test_a_closed_one_is_followed_by_those_alone_who_take_part(room: TalkRoom) -> None:
@@ -263,7 +263,7 @@ async def test_a_closed_one_is_followed_by_those_alone_who_take_part(room: TalkR
         assert len(await stays.hears(2)) == 2
         await left.over.wait()
 
-    assert left.heard[1:] == [News(talk.id, PUBLIC, reset=True)]
+    assert left.heard[1:] == [Activity(talk.id, PUBLIC, reset=True)]
 
 
 async def test_of_those_who_listen_to_a_closed_one_each_is_looked_at(room: TalkRoom) -> None:
@@ -273,10 +273,10 @@ async def test_of_those_who_listen_to_a_closed_one_each_is_looked_at(room: TalkR
     async with following(room, ana, talk) as stays, following(room, bob, talk) as left:
         await room.leave(bob, talk.id)
         await room.says(ana, talk, "x")
-        assert await stays.hears(1) == [News(talk.id, PUBLIC)]
+        assert await stays.hears(1) == [Activity(talk.id, PUBLIC)]
         await left.over.wait()
 
-    assert left.heard == [News(talk.id, PUBLIC, reset=True)]
+    assert left.heard == [Activity(talk.id, PUBLIC, reset=True)]
 
 
 async def test_after_the_last_word_of_a_conversation_there_is_none() -> None:
@@ -284,9 +284,9 @@ async def test_after_the_last_word_of_a_conversation_there_is_none() -> None:
     listener = Listener(a_person(), [talk], None)
 
     listener.lose(talk)
-    listener.tell(talk, TEAM)
+    listener.notify(talk, TEAM)
 
-    assert await listener.heard() == [News(talk, PUBLIC, reset=True)]
+    assert await listener.receive() == [Activity(talk, PUBLIC, reset=True)]
 
 
 async def test_a_closed_one_is_watched_on_when_its_first_listener_has_left(room: TalkRoom) -> None:
@@ -300,7 +300,7 @@ async def test_a_closed_one_is_watched_on_when_its_first_listener_has_left(room:
         await first.over.wait()
         await second.over.wait()
 
-    assert [ear.heard for ear in (first, second)] == [[News(talk.id, PUBLIC, reset=True)]] * 2
+    assert [ear.heard for ear in (first, second)] == [[Activity(talk.id, PUBLIC, reset=True)]] * 2
 
 
 async def test_while_the_store_is_away_nothing_is_lost() -> None:
@@ -314,7 +314,7 @@ async def test_while_the_store_is_away_nothing_is_lost() -> None:
         await room.says(bob, talk, "x")
         await settled()
         room.messages.away = False
-        assert await ear.hears(1) == [News(talk.id, TEAM)]
+        assert await ear.hears(1) == [Activity(talk.id, TEAM)]
 
 
 class MembersAway(MemoryConversations):
@@ -338,7 +338,7 @@ async def test_what_was_found_is_told_once_it_is_known_to_whom() -> None:
 
     async with following(room, ana, talk) as ear:
         await room.says(bob, talk, "x")
-        assert await ear.hears(1) == [News(talk.id, TEAM)]
+        assert await ear.hears(1) == [Activity(talk.id, TEAM)]
 
 
 async def test_what_breaks_says_so_to_those_who_listen() -> None:
@@ -354,9 +354,9 @@ async def test_what_breaks_says_so_to_those_who_listen() -> None:
         room.messages.broken = False
         async with following(room, ana, talk) as again:
             await room.says(bob, talk, "y")
-            assert await again.hears(1) == [News(talk.id, TEAM)]
+            assert await again.hears(1) == [Activity(talk.id, TEAM)]
 
-    assert ear.heard == [News(talk.id, PUBLIC, reset=True)]
+    assert ear.heard == [Activity(talk.id, PUBLIC, reset=True)]
 
 
 async def test_nobody_follows_what_is_not_there_for_them() -> None:
@@ -369,7 +369,7 @@ async def test_nobody_follows_what_is_not_there_for_them() -> None:
         await anext(room.follow(low, [talk.id]))
     with pytest.raises(ConversationNotFound):
         await anext(room.follow(boss, [talk.id], upto=TEAM))
-    with pytest.raises(BadBridgeInput):
+    with pytest.raises(InvalidBridgeInput):
         await anext(room.follow(boss, []))
     with pytest.raises(NotPermitted):
         await anext(room.follow(room.enters("none", roles=[]), [talk.id]))
@@ -385,4 +385,4 @@ async def test_a_deleted_space_ends_what_is_followed_in_it(
         room.world.forget(ana.space)
         await ear.over.wait()
 
-    assert ear.heard == [News(talk.id, PUBLIC, reset=True)]
+    assert ear.heard == [Activity(talk.id, PUBLIC, reset=True)]

@@ -6,9 +6,9 @@ from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import (
     AboveClearance,
     Archived,
-    BadBridgeInput,
     BelowContainer,
     ConversationNotFound,
+    InvalidBridgeInput,
     NotTakingPart,
     ProjectNameTaken,
     ProjectNotFound,
@@ -94,11 +94,11 @@ async def test_whoever_is_told_a_name_has_read_it(
 
 
 async def test_every_flaw_is_told_at_once(room: TalkRoom, ana: Principal) -> None:
-    with pytest.raises(BadBridgeInput) as refused:
+    with pytest.raises(InvalidBridgeInput) as refused:
         await room.create_project(ana, "two\nlines", "x" * 10_001)
 
-    assert [flaw.field for flaw in refused.value.flaws] == ["name", "description"]
-    with pytest.raises(BadBridgeInput):
+    assert [flaw.field for flaw in refused.value.field_errors] == ["name", "description"]
+    with pytest.raises(InvalidBridgeInput):
         await room.list_projects(ana, limit=0)
 
 
@@ -187,12 +187,12 @@ async def test_nothing_begins_in_what_is_put_away_or_hidden(room: TalkRoom) -> N
 async def test_whoever_is_brought_has_to_be_there(room: TalkRoom, ana: Principal) -> None:
     project = await room.a_project(ana)
 
-    with pytest.raises(BadBridgeInput) as refused:
+    with pytest.raises(InvalidBridgeInput) as refused:
         await room.create_conversation(ana, project.id, "", participants=[NOBODY] * 51)
     with pytest.raises(PrincipalNotFound):
         await room.create_conversation(ana, project.id, "talk", participants=[NOBODY])
 
-    assert [flaw.field for flaw in refused.value.flaws] == ["title", "participants"]
+    assert [flaw.field for flaw in refused.value.field_errors] == ["title", "participants"]
     assert await room.list_conversations(ana) == []
 
 
@@ -245,7 +245,7 @@ async def test_nothing_is_told_from_above(
     ):
         with pytest.raises(WriteDown):
             await ask
-    with pytest.raises(BadBridgeInput):
+    with pytest.raises(InvalidBridgeInput):
         await room.change_conversation(ana, talk.id, title="a\nb")
 
 

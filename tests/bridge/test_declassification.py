@@ -19,7 +19,7 @@ from portico.guard.core.approvals import AnswerKind, Outcome, Status, Via
 from portico.guard.core.errors import (
     ApprovalNotFound,
     ApprovalOver,
-    BadAnswer,
+    InvalidAnswer,
     NotPermitted,
     OwnRequest,
     PersonNeeded,
@@ -231,7 +231,7 @@ async def test_nobody_says_yes_to_their_own_request(room: LoweringRoom) -> None:
 async def test_a_yes_is_once_and_to_these_words(room: LoweringRoom, approval: ApprovalId) -> None:
     otherwise = Reply(kind=AnswerKind.ONCE, via=Via.REST, arguments={"text": "Something else."})
 
-    with pytest.raises(BadAnswer):
+    with pytest.raises(InvalidAnswer):
         await room.answer_approval(room.ana, approval, otherwise)
     for lasting in (AnswerKind.RUN, AnswerKind.ALWAYS):
         with pytest.raises(RuleAsksOn):
@@ -429,7 +429,7 @@ async def test_when_the_answer_of_the_database_is_lost_it_is_not_done_twice(
         if lost:
             raise lost.pop()
 
-    run = await room.leg(approval, replace(room.carry_out, together=losing))
+    run = await room.leg(approval, replace(room.carry_out, unit_of_work=losing))
 
     assert run.result == {"status": "approved", "outcome": "done"}
     assert len(await room.read_by(room.low, talk)) == 1

@@ -10,10 +10,10 @@ from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import ProjectNotFound
 from portico.bridge.core.memory import ToRemember
 from portico.bridge.core.projects import Project, ProjectId
-from portico.bridge.core.work_items import NewWork, WorkId
+from portico.bridge.core.work_items import NewWorkItem, WorkItemId
 from portico.bridge.export import ExportProject
 from portico.bridge.taint import taking_out
-from portico.guard.authentication import AsTheyAre
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.errors import KeyEnded, NotPermitted
 from portico.guard.core.principals import Role
 from portico.kernel.json import JsonObject
@@ -39,8 +39,8 @@ async def a_house(*, at_once: int = 2) -> Opened:
         messages=room.messages,
         memory=memory,
         works=works,
-        marks=room.marks,
-        as_they_are=AsTheyAre(key_ring=MemoryKeyRing(room.world), clock=room.clock),
+        taint=room.marks,
+        as_they_are=RevalidatePrincipal(key_ring=MemoryKeyRing(room.world), clock=room.clock),
         audit=room.audit,
         at_once=at_once,
     )
@@ -54,8 +54,8 @@ async def a_house(*, at_once: int = 2) -> Opened:
         fresh = room.enters(f"keeper{number}")
         wish = ToRemember(project=project.id, key=f"key/{number}", value=number)
         await memory.put(fresh, wish, label, BEGINNING, untrusted=number == 3)
-        work = NewWork(project=project.id, title=f"work {number}")
-        await works.add(fresh, WorkId.of_digest(bytes([number])), work, label, BEGINNING)
+        work = NewWorkItem(project=project.id, title=f"work {number}")
+        await works.add(fresh, WorkItemId.of_digest(bytes([number])), work, label, BEGINNING)
     closed = replace(talks[2], archived_at=BEGINNING)
     await room.conversations.put(writer, closed)
     return room, export, ana, project, talks[0]

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from portico.bridge.core.errors import (
-    BadBridgeInput,
+    InvalidBridgeInput,
     LeaseHeld,
     LeaseLost,
     ProjectNotFound,
     WriteDown,
 )
-from portico.bridge.core.leases import LONGEST, USUAL, WAITS_FOR, Lease, LeaseId, LeaseWish
+from portico.bridge.core.leases import LONGEST, USUAL, WAITS_FOR, Lease, LeaseId, LeaseSpec
 from portico.bridge.core.projects import Project, ProjectId
 from portico.engine.core.errors import KeyReused
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.bridge_memory import MemoryLeases
 from portico.testing.guard import a_person
-from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, InMemoryStore, SeededEntropy, TickingClock
 from tests.bridge.core.names import stands_for
 from tests.bridge.talk_room import SECRET, TEAM
 from tests.bridge.things_room import Scene, a_scene
@@ -36,7 +36,7 @@ HOUR = timedelta(hours=1)
 async def take(
     scene: Scene, who: Principal, resource: str = "src/**", *, wait: bool = False
 ) -> Lease:
-    wish = LeaseWish(project=scene.project.id, resource=resource, wait=wait)
+    wish = LeaseSpec(project=scene.project.id, resource=resource, wait=wait)
     return await scene.room.take_lease(who, wish)
 
 
@@ -142,7 +142,7 @@ async def test_a_person_holds_it_in_front_of_the_project(scene: Scene) -> None:
 
 async def test_the_same_key_is_the_same_lease(scene: Scene) -> None:
     other = await scene.room.a_project(scene.low, TEAM, "gemini")
-    wish = LeaseWish(project=scene.project.id, resource="src", key="one")
+    wish = LeaseSpec(project=scene.project.id, resource="src", key="one")
 
     lease = await scene.room.take_lease(scene.low, wish)
 
@@ -154,20 +154,20 @@ async def test_the_same_key_is_the_same_lease(scene: Scene) -> None:
 
 
 async def test_every_flaw_is_told(scene: Scene) -> None:
-    good = LeaseWish(project=scene.project.id, resource="src")
+    good = LeaseSpec(project=scene.project.id, resource="src")
     for named, wish in [
         *[("resource", replace(good, resource=name)) for name in ("", "a" * 301, "a\nb")],
         ("purpose", replace(good, purpose="p" * 301)),
         *[("lasts", replace(good, lasts=lasts)) for lasts in (timedelta(0), LONGEST + HOUR)],
     ]:
-        with pytest.raises(BadBridgeInput) as refused:
+        with pytest.raises(InvalidBridgeInput) as refused:
             await scene.room.take_lease(scene.low, wish)
-        assert [flaw.field for flaw in refused.value.flaws] == [named]
+        assert [flaw.field for flaw in refused.value.field_errors] == [named]
 
     lease = await take(scene, scene.low)
-    with pytest.raises(BadBridgeInput):
+    with pytest.raises(InvalidBridgeInput):
         await scene.room.renew_lease(scene.low, lease.id, lease.token, for_=LONGEST * 2)
-    with pytest.raises(BadBridgeInput):
+    with pytest.raises(InvalidBridgeInput):
         await scene.room.check_lease(scene.low, scene.project.id, "", lease.token)
 
 
@@ -250,7 +250,7 @@ class LeaseMachine(RuleBasedStateMachine):
         self.clock = TickingClock(step=timedelta(0))
         self.ids = SeededEntropy("leases")
         self.journal = Journal()
-        world = MemoryWorld()
+        world = InMemoryStore()
         self.leases = MemoryLeases(world, self.clock)
         self.project = Project(
             id=ProjectId.mint(BEGINNING, self.ids),
@@ -274,7 +274,7 @@ class LeaseMachine(RuleBasedStateMachine):
         wait=st.booleans(),
     )
     def take(self, name: str, resource: str, lasts: timedelta, wait: bool) -> None:
-        wish = LeaseWish(project=self.project.id, resource=resource, lasts=lasts, wait=wait)
+        wish = LeaseSpec(project=self.project.id, resource=resource, lasts=lasts, wait=wait)
         who = PEOPLE[name]
         free = self.journal.free(who, resource, self.now)
         try:

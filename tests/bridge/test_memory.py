@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from portico.bridge.core.errors import (
     AboveClearance,
-    BadBridgeInput,
     BelowContainer,
+    InvalidBridgeInput,
     MemoryChanged,
     MemoryNotFound,
     ProjectNotFound,
@@ -25,7 +25,7 @@ from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import PrincipalKind
 from portico.testing.bridge_memory import MemoryMemory
 from portico.testing.guard import a_person
-from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, InMemoryStore, SeededEntropy, TickingClock
 from tests.bridge.talk_room import SECRET, TEAM
 from tests.bridge.test_leases import done
 from tests.bridge.things_room import Scene, a_scene
@@ -148,14 +148,14 @@ async def test_every_flaw_is_told(scene: Scene) -> None:
     good: dict[str, Any] = {"key": "k", "value": "v"}
     flaws = [("key", ""), ("key", " k"), ("key", "k" * 201), ("key", "a\nb")]
     for named, value in [*flaws, ("value", "x" * 100_001)]:
-        with pytest.raises(BadBridgeInput) as refused:
+        with pytest.raises(InvalidBridgeInput) as refused:
             await scene.room.kept(scene.low, scene.project, **(good | {named: value}))
-        assert [flaw.field for flaw in refused.value.flaws] == [named]
+        assert [flaw.field for flaw in refused.value.field_errors] == [named]
 
     for limit in (0, 201):
-        with pytest.raises(BadBridgeInput):
+        with pytest.raises(InvalidBridgeInput):
             await scene.room.list_memory(scene.low, scene.project.id, limit=limit)
-        with pytest.raises(BadBridgeInput):
+        with pytest.raises(InvalidBridgeInput):
             await scene.room.search_memory(scene.low, scene.project.id, "k", limit)
 
 
@@ -168,7 +168,7 @@ def nested(depth: int) -> JsonValue:
 
 @pytest.mark.parametrize("value", [nested(51), {"a": ["\0"]}, {"\0": 1}])
 async def test_what_cannot_be_kept_is_refused(value: JsonValue, scene: Scene) -> None:
-    with pytest.raises(BadBridgeInput):
+    with pytest.raises(InvalidBridgeInput):
         await scene.room.kept(scene.low, scene.project, value=value)
     with pytest.raises(NotCanonical):
         await scene.room.kept(scene.low, scene.project, value=float("nan"))
@@ -179,13 +179,13 @@ async def test_what_expires_is_not_there_afterwards(scene: Scene) -> None:
     now = scene.room.clock.now()
     hour = timedelta(hours=1)
     wanted = ToRemember(project=scene.project.id, key="k", value=1, expires_at=now + hour)
-    with pytest.raises(BadBridgeInput) as refused:
+    with pytest.raises(InvalidBridgeInput) as refused:
         await scene.room.remember(scene.low, replace(wanted, version=-1, expires_at=now - hour))
     await scene.room.remember(scene.low, wanted)
 
     scene.room.clock.turn(2 * hour)
 
-    assert [flaw.field for flaw in refused.value.flaws] == ["version", "expires_at"]
+    assert [flaw.field for flaw in refused.value.field_errors] == ["version", "expires_at"]
     with pytest.raises(MemoryNotFound):
         await scene.room.recall(scene.low, scene.project.id, "k")
 
@@ -195,7 +195,7 @@ ANN = a_person("ann", clearance=LABELS[-1])
 
 
 @dataclass
-class Drawer:
+class SecretStore:
     """One key under one label: all that was put there, the last of it on top."""
 
     versions: list[tuple[int | None, datetime | None]] = field(default_factory=list)
@@ -212,8 +212,8 @@ class MemoryMachine(RuleBasedStateMachine):
         super().__init__()
         self.now = BEGINNING
         self.clock = TickingClock(step=timedelta(0))
-        self.drawers = {(key, label): Drawer() for key in "ab" for label in LABELS}
-        world = MemoryWorld()
+        self.drawers = {(key, label): SecretStore() for key in "ab" for label in LABELS}
+        world = InMemoryStore()
         self.memory = MemoryMemory(world, self.clock)
         self.project = ProjectId.mint(BEGINNING, SeededEntropy("project"))
         world.projects[ANN.space, self.project] = Project(

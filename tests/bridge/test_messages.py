@@ -10,14 +10,14 @@ from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import (
     AboveClearance,
     AttachmentNotFound,
-    BadBridgeInput,
     BelowContainer,
     ConversationNotFound,
+    InvalidBridgeInput,
     MessageNotFound,
     NotTheirs,
     WriteDown,
 )
-from portico.bridge.core.messages import NewMessage, Wanted
+from portico.bridge.core.messages import NewMessage, ReplyRequest
 from portico.bridge.ports import Entered, Stamp
 from portico.engine.core.errors import KeyReused
 from portico.guard.core.errors import NotPermitted
@@ -292,10 +292,10 @@ async def test_what_cannot_be_said_or_not_there_is_refused(room: TalkRoom) -> No
     ana = room.enters("ana")
     talk = await room.a_talk(ana)
 
-    with pytest.raises(BadBridgeInput) as refused:
+    with pytest.raises(InvalidBridgeInput) as refused:
         await room.send_message(ana, NewMessage(conversation=talk.id, body=" ", key="a\nb"))
 
-    assert [flaw.field for flaw in refused.value.flaws] == ["body", "key"]
+    assert [flaw.field for flaw in refused.value.field_errors] == ["body", "key"]
 
 
 class ReadingMeanwhile(MemoryMessages):
@@ -382,7 +382,7 @@ async def test_only_its_sender_changes_it(
         await room.edit_message(bob, said.id, "at one")
     with pytest.raises(NotTheirs):
         await room.delete_message(bob, said.id)
-    with pytest.raises(BadBridgeInput):
+    with pytest.raises(InvalidBridgeInput):
         await room.edit_message(ana, said.id, "")
     await room.marks.read(ana, [SECRET])
     with pytest.raises(WriteDown):
@@ -460,7 +460,7 @@ async def test_what_is_overdue_waits_with_both_until_all_have_acknowledged(room:
             conversation=talk.id,
             body="lock the door",
             addressed=(bob.id, eve.id),
-            acknowledge=Wanted(until=SOON),
+            acknowledge=ReplyRequest(until=SOON),
         ),
     )
 
@@ -486,7 +486,7 @@ async def test_what_one_may_not_read_any_more_is_not_overdue(room: TalkRoom) -> 
             body="the merger",
             label=SECRET,
             addressed=(bob.id,),
-            acknowledge=Wanted(until=SOON),
+            acknowledge=ReplyRequest(until=SOON),
         ),
     )
     room.clock.turn(timedelta(hours=2))

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from portico.bridge.core.conversations import Conversation
-from portico.bridge.core.errors import BadBridgeInput, ConversationNotFound, MessageNotFound
+from portico.bridge.core.errors import ConversationNotFound, InvalidBridgeInput, MessageNotFound
 from portico.bridge.core.messages import MessageId, NewMessage, Page
 from portico.bridge.search import EmbedMessages, ToEmbed
-from portico.engine.core.errors import BadCursor, StoreUnavailable
+from portico.engine.core.errors import InvalidCursor, StoreUnavailable
 from portico.guard.core.errors import KeyEnded, NotPermitted
 from portico.guard.core.principals import Role
 from portico.kernel.ids import SpaceId
@@ -88,11 +88,11 @@ async def test_a_cursor_is_of_one_reader_and_one_clearance(room: TalkRoom) -> No
     ana, bob = room.enters("ana"), room.enters("bob")
     page = await room.read_messages(ana, [talk.id])
 
-    with pytest.raises(BadCursor):
+    with pytest.raises(InvalidCursor):
         await room.read_messages(bob, [talk.id], cursor=page.cursor)
-    with pytest.raises(BadCursor):
+    with pytest.raises(InvalidCursor):
         await room.read_messages(ana, [talk.id], cursor="nonsense ä")
-    with pytest.raises(BadCursor):
+    with pytest.raises(InvalidCursor):
         await room.look_back(ana, talk.id, before=page.cursor)
     lower = await room.read_messages(room.cleared_for(ana, TEAM), [talk.id], cursor=page.cursor)
     assert (bodies(lower), lower.reset) == (["a"], True)
@@ -229,7 +229,7 @@ async def test_what_is_hidden_and_what_is_not_there_are_refused_alike(
     assert (await room.show_message(ana, hidden.id)).body == "!a"
     with pytest.raises(NotPermitted):
         await room.show_message(room.enters("none", roles=[]), hidden.id)
-    with pytest.raises(BadBridgeInput):
+    with pytest.raises(InvalidBridgeInput):
         await room.read_messages(ana, [], limit=0)
 
 
@@ -351,10 +351,10 @@ async def test_it_is_found_where_it_is_looked_for(room: TalkRoom) -> None:
 
 
 async def test_something_has_to_be_looked_for(room: TalkRoom, ana: Principal) -> None:
-    with pytest.raises(BadBridgeInput) as refused:
+    with pytest.raises(InvalidBridgeInput) as refused:
         await room.search(ana, "", limit=0)
 
-    assert [flaw.field for flaw in refused.value.flaws] == ["query", "limit"]
+    assert [flaw.field for flaw in refused.value.field_errors] == ["query", "limit"]
 
 
 async def test_who_one_is_includes_what_one_has_read(room: TalkRoom, ana: Principal) -> None:

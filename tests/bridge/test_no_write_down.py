@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.messages import Message, NewMessage
 from portico.bridge.core.projects import Project
-from portico.bridge.taint import Marks
+from portico.bridge.taint import TaintRecorder
 from portico.guard.core.principals import Role
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import PUBLIC, Label
@@ -230,7 +230,7 @@ async def test_nothing_flows_down_in_any_trace(steps: list[Step]) -> None:
         await trace.take(step)
 
 
-class Forgetful(Marks):
+class Forgetful(TaintRecorder):
     """Hands out without a note of it."""
 
     async def read(

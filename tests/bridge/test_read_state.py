@@ -4,7 +4,7 @@ import pytest
 
 from portico.bridge.core.errors import MessageNotFound
 from portico.bridge.core.messages import NewMessage
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
@@ -88,7 +88,7 @@ async def test_up_to_where_a_page_ended_is_read_and_never_back(room: TalkRoom) -
     assert await room.unread(bob) == 1
     await room.mark_read(bob, [talk.id], first.cursor)
     assert await room.unread(bob) == 1
-    with pytest.raises(BadCursor):
+    with pytest.raises(InvalidCursor):
         await room.mark_read(ana, [talk.id], second.cursor)
 
 

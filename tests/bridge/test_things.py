@@ -10,12 +10,12 @@ from portico.bridge.core.errors import (
     AboveClearance,
     Archived,
     AttachmentNotFound,
-    BadBridgeInput,
+    InvalidBridgeInput,
     ProjectNotFound,
     WriteDown,
 )
-from portico.bridge.core.leases import LeaseWish
-from portico.bridge.core.presence import GOOD_FOR, Doing
+from portico.bridge.core.leases import LeaseSpec
+from portico.bridge.core.presence import GOOD_FOR, PresenceStatus
 from portico.bridge.core.work_items import WorkEnded
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import PUBLIC
@@ -25,29 +25,31 @@ from tests.bridge.things_room import Scene, a_scene
 
 
 async def test_who_says_so_is_there_for_a_while_with_a_short_note(scene: Scene) -> None:
-    await scene.room.say_presence(scene.low, scene.project.id, Doing.THERE)
-    await scene.room.say_presence(scene.low, scene.project.id, Doing.BUSY, "with the parser")
+    await scene.room.say_presence(scene.low, scene.project.id, PresenceStatus.THERE)
+    await scene.room.say_presence(
+        scene.low, scene.project.id, PresenceStatus.BUSY, "with the parser"
+    )
     [there] = await scene.room.list_presence(scene.high, scene.project.id)
     scene.room.clock.turn(GOOD_FOR)
 
-    assert (there.name, there.doing, there.note) == ("low", Doing.BUSY, "with the parser")
+    assert (there.name, there.doing, there.note) == ("low", PresenceStatus.BUSY, "with the parser")
     assert await scene.room.list_presence(scene.high, scene.project.id) == []
     assert await scene.room.mark(scene.high) == TEAM
 
-    with pytest.raises(BadBridgeInput):
-        await scene.room.say_presence(scene.low, scene.project.id, Doing.THERE, "n" * 201)
+    with pytest.raises(InvalidBridgeInput):
+        await scene.room.say_presence(scene.low, scene.project.id, PresenceStatus.THERE, "n" * 201)
 
 
 async def test_who_has_read_more_says_nothing(scene: Scene) -> None:
     await scene.room.marks.read(scene.high, [SECRET])
 
     with pytest.raises(WriteDown):
-        await scene.room.say_presence(scene.high, scene.project.id, Doing.THERE)
+        await scene.room.say_presence(scene.high, scene.project.id, PresenceStatus.THERE)
 
     assert await scene.room.list_presence(scene.low, scene.project.id) == []
 
     scene = await a_scene(SECRET)
-    await scene.room.say_presence(scene.high, scene.project.id, Doing.THERE)
+    await scene.room.say_presence(scene.high, scene.project.id, PresenceStatus.THERE)
 
     with pytest.raises(ProjectNotFound):
         await scene.room.list_presence(scene.low, scene.project.id)
@@ -57,15 +59,15 @@ async def test_in_a_project_that_is_put_away_nothing_begins_and_all_is_there(sce
     room, who, project = scene.room, scene.low, scene.project.id
     work, lease = (
         await room.some_work(who, scene.project),
-        await room.take_lease(who, LeaseWish(project=project, resource="src")),
+        await room.take_lease(who, LeaseSpec(project=project, resource="src")),
     )
     await room.kept(who, scene.project)
     await room.archive(scene.project)
 
     for ask in (
-        room.say_presence(who, project, Doing.THERE),
+        room.say_presence(who, project, PresenceStatus.THERE),
         room.attach(who, project, "a", PLAIN, b"x"),
-        room.take_lease(who, LeaseWish(project=project, resource="docs")),
+        room.take_lease(who, LeaseSpec(project=project, resource="docs")),
         room.renew_lease(who, lease.id, lease.token, for_=timedelta(hours=1)),
         room.some_work(who, scene.project),
         room.claim_work(who, work.id),
@@ -83,12 +85,12 @@ async def test_without_the_scope_nothing_is_done() -> None:
     scene = await a_scene(PUBLIC)
     room, project = scene.room, scene.project.id
     work = (await room.some_work(scene.low, scene.project)).id
-    wish = LeaseWish(project=project, resource="src")
+    wish = LeaseSpec(project=project, resource="src")
     lease = await room.take_lease(scene.low, wish)
     nobody = replace(scene.low, scopes=frozenset())
 
     for ask in (
-        room.say_presence(nobody, project, Doing.THERE),
+        room.say_presence(nobody, project, PresenceStatus.THERE),
         room.list_presence(nobody, project),
         room.attach(nobody, project, "a", PLAIN, b"x"),
         room.fetch(nobody, Digest.of(b"x")),
@@ -177,10 +179,10 @@ async def test_a_person_fetches_it_in_a_task_of_its_own(scene: Scene) -> None:
 
 
 async def test_every_flaw_is_told(scene: Scene) -> None:
-    with pytest.raises(BadBridgeInput) as refused:
+    with pytest.raises(InvalidBridgeInput) as refused:
         await scene.room.attach(scene.low, scene.project.id, "", "not a type", bytes(LARGEST + 1))
 
-    assert [flaw.field for flaw in refused.value.flaws] == ["name", "media_type", "content"]
+    assert [flaw.field for flaw in refused.value.field_errors] == ["name", "media_type", "content"]
     full = await scene.room.attach(scene.low, scene.project.id, "full", PLAIN, bytes(LARGEST))
     assert full.size == LARGEST
 

@@ -7,16 +7,22 @@ import pytest
 
 from portico.bridge.core.errors import (
     AboveClearance,
-    BadBridgeInput,
+    InvalidBridgeInput,
     WorkHeldUp,
     WorkNotFound,
     WorkOver,
     WorkTaken,
     WriteDown,
 )
-from portico.bridge.core.work_items import NewWork, Work, WorkEnded, WorkId, WorkState
+from portico.bridge.core.work_items import (
+    NewWorkItem,
+    WorkEnded,
+    WorkItem,
+    WorkItemId,
+    WorkItemStatus,
+)
 from portico.engine.core.errors import KeyReused
-from portico.kernel.ids import BadId
+from portico.kernel.ids import InvalidId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.bridge_memory import MemoryWorks
@@ -39,7 +45,7 @@ async def test_it_is_added_claimed_handed_over_and_ended(scene: Scene) -> None:
     )
 
     assert (work.label, mine.claimed_by, hers.claimed_by) == (TEAM, scene.low.id, scene.high.id)
-    assert (over.state, over.outcome) == (WorkState.DONE, "Done.")
+    assert (over.state, over.outcome) == (WorkItemStatus.DONE, "Done.")
     assert await room.show_work(scene.low, work.id) == over
     with pytest.raises(WorkOver):
         await room.claim_work(scene.low, work.id)
@@ -110,7 +116,7 @@ async def test_it_waits_for_what_it_depends_on(scene: Scene) -> None:
     with pytest.raises(WorkHeldUp):
         await room.claim_work(scene.low, last.id)
     token = (await room.claim_work(scene.low, first.id)).token
-    dropped = WorkEnded(work=first.id, token=token, state=WorkState.DROPPED)
+    dropped = WorkEnded(work=first.id, token=token, state=WorkItemStatus.DROPPED)
     await room.end_work(scene.low, dropped)
 
     assert last.held_up
@@ -130,7 +136,7 @@ async def test_it_is_no_less_secret_than_what_it_depends_on(scene: Scene) -> Non
 
 
 async def test_the_same_key_is_the_same_work(scene: Scene) -> None:
-    wanted = NewWork(project=scene.project.id, title="Mend it", key="k")
+    wanted = NewWorkItem(project=scene.project.id, title="Mend it", key="k")
     labeled = replace(wanted, label=TEAM, key="labeled")
     one = await scene.room.add_work(scene.high, wanted)
     other = await scene.room.add_work(scene.high, labeled)
@@ -147,7 +153,7 @@ async def test_the_same_key_is_the_same_work(scene: Scene) -> None:
 
 async def test_whoever_learns_that_a_key_was_used_has_read_it(scene: Scene) -> None:
     person = scene.room.enters("pat", kind=PrincipalKind.PERSON)
-    wanted = NewWork(project=scene.project.id, title="Mend it", label=SECRET, key="k")
+    wanted = NewWorkItem(project=scene.project.id, title="Mend it", label=SECRET, key="k")
     await scene.room.add_work(scene.high, wanted)
     clean = replace(scene.high, key="another")
     one = await scene.room.add_work(person, wanted)
@@ -166,35 +172,37 @@ async def test_work_is_listed_page_by_page(scene: Scene) -> None:
 
     first = await scene.room.list_work(scene.low, scene.project.id, limit=2)
     rest = await scene.room.list_work(scene.low, scene.project.id, after=str(first[-1].id))
-    claimed = await scene.room.list_work(scene.low, scene.project.id, state=WorkState.CLAIMED)
+    claimed = await scene.room.list_work(scene.low, scene.project.id, state=WorkItemStatus.CLAIMED)
 
     assert [*first, *rest] == made
     assert claimed == []
-    with pytest.raises(BadId):
+    with pytest.raises(InvalidId):
         await scene.room.list_work(scene.low, scene.project.id, after="x")
-    with pytest.raises(BadBridgeInput):
+    with pytest.raises(InvalidBridgeInput):
         await scene.room.list_work(scene.low, scene.project.id, limit=0)
 
 
 async def test_every_flaw_is_told(scene: Scene) -> None:
-    wanted = NewWork(
+    wanted = NewWorkItem(
         project=scene.project.id,
         title="",
         body="a\0",
         key="",
-        depends=tuple(WorkId.of_digest(bytes([n])) for n in range(101)),
+        depends=tuple(WorkItemId.of_digest(bytes([n])) for n in range(101)),
     )
     work = await scene.room.some_work(scene.low, scene.project)
     mine = await scene.room.claim_work(scene.low, work.id)
-    ended = WorkEnded(work=work.id, token=mine.token, state=WorkState.OPEN, outcome="x" * 100_001)
+    ended = WorkEnded(
+        work=work.id, token=mine.token, state=WorkItemStatus.OPEN, outcome="x" * 100_001
+    )
 
     for ask, flaws in [
         (scene.room.add_work(scene.low, wanted), ["title", "body", "key", "depends"]),
         (scene.room.end_work(scene.low, ended), ["outcome", "state"]),
     ]:
-        with pytest.raises(BadBridgeInput) as refused:
+        with pytest.raises(InvalidBridgeInput) as refused:
             await ask
-        assert [flaw.field for flaw in refused.value.flaws] == flaws
+        assert [flaw.field for flaw in refused.value.field_errors] == flaws
 
 
 class ReadingMeanwhile(MemoryWorks):
@@ -205,13 +213,13 @@ class ReadingMeanwhile(MemoryWorks):
     async def add(
         self,
         caller: Principal,
-        id_: WorkId,
-        work: NewWork,
+        id_: WorkItemId,
+        work: NewWorkItem,
         label: Label,
         at: datetime,
         *,
         untrusted: bool = False,
-    ) -> Work:
+    ) -> WorkItem:
         if self.meanwhile is not None:
             room, self.meanwhile = self.meanwhile, None
             await room.marks.read(caller, [SECRET])
@@ -221,7 +229,7 @@ class ReadingMeanwhile(MemoryWorks):
 async def test_what_is_read_while_one_writes_counts_as_well(scene: Scene) -> None:
     works = ReadingMeanwhile(scene.room.world)
     add_work = replace(scene.room.add_work, works=works)
-    wanted = NewWork(project=scene.project.id, title="Mend it")
+    wanted = NewWorkItem(project=scene.project.id, title="Mend it")
 
     works.meanwhile = scene.room
     assert (await add_work(scene.high, wanted)).label == SECRET

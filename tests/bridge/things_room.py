@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from portico.bridge.attachments import Attach, FetchAttachment
-from portico.bridge.core.memory import Remembered, ToRemember
+from portico.bridge.core.memory import MemoryEntry, ToRemember
 from portico.bridge.core.projects import Project
-from portico.bridge.core.work_items import NewWork, Work, WorkId
+from portico.bridge.core.work_items import NewWorkItem, WorkItem, WorkItemId
 from portico.bridge.leases import CheckLease, ListLeases, ReleaseLease, RenewLease, TakeLease
 from portico.bridge.memory import Forget, ListMemory, MemoryHistory, Recall, Remember, SearchMemory
 from portico.bridge.presence import ListPresence, SayPresence
@@ -20,7 +20,7 @@ from portico.bridge.work_items import (
     OpenWork,
     ShowWork,
 )
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
@@ -38,9 +38,9 @@ class ThingsRoom(TalkRoom):
         works = MemoryWorks(self.world)
         presences = MemoryPresences(self.world)
         open_work = OpenWork(opened, works, marks)
-        in_memory: dict[str, Any] = {"open_project": opened, "memory": memory, "marks": marks}
+        in_memory: dict[str, Any] = {"open_project": opened, "memory": memory, "taint": marks}
         held: dict[str, Any] = {"open_project": opened, "leases": leases}
-        listed: dict[str, Any] = {"open_project": opened, "works": works, "marks": marks}
+        listed: dict[str, Any] = {"open_project": opened, "works": works, "taint": marks}
         done: dict[str, Any] = {"open_work": open_work, "works": works, "clock": clock}
         making: dict[str, Any] = {"clock": clock, "entropy": self.entropy}
         self.remember = Remember(clock=clock, **in_memory)
@@ -50,12 +50,12 @@ class ThingsRoom(TalkRoom):
         self.search_memory = SearchMemory(**in_memory)
         self.memory_history = MemoryHistory(**in_memory)
         self.attach = Attach(
-            open_project=opened, attachments=self.attachments, marks=marks, clock=clock
+            open_project=opened, attachments=self.attachments, taint=marks, clock=clock
         )
-        self.fetch = FetchAttachment(attachments=self.attachments, marks=marks)
-        self.take_lease = TakeLease(marks=marks, **held, **making)
-        self.renew_lease = RenewLease(marks=marks, **held)
-        self.release_lease = ReleaseLease(marks=marks, **held)
+        self.fetch = FetchAttachment(attachments=self.attachments, taint=marks)
+        self.take_lease = TakeLease(taint=marks, **held, **making)
+        self.renew_lease = RenewLease(taint=marks, **held)
+        self.release_lease = ReleaseLease(taint=marks, **held)
         self.check_lease = CheckLease(**held)
         self.list_leases = ListLeases(**held)
         self.add_work = AddWork(**listed, **making)
@@ -65,7 +65,7 @@ class ThingsRoom(TalkRoom):
         self.hand_over_work = HandOverWork(**done)
         self.end_work = EndWork(**done)
         self.say_presence = SayPresence(
-            open_project=opened, presences=presences, marks=marks, clock=clock
+            open_project=opened, presences=presences, taint=marks, clock=clock
         )
         self.list_presence = ListPresence(open_project=opened, presences=presences, clock=clock)
 
@@ -76,7 +76,7 @@ class ThingsRoom(TalkRoom):
         key: str = "k",
         value: JsonValue = "v",
         label: Label | None = None,
-    ) -> Remembered:
+    ) -> MemoryEntry:
         return await self.remember(
             who, ToRemember(project=project.id, key=key, value=value, label=label)
         )
@@ -86,12 +86,12 @@ class ThingsRoom(TalkRoom):
         who: Principal,
         project: Project,
         label: Label | None = None,
-        *depends: WorkId,
-    ) -> Work:
-        wanted = NewWork(project=project.id, title="Mend it", label=label, depends=depends)
+        *depends: WorkItemId,
+    ) -> WorkItem:
+        wanted = NewWorkItem(project=project.id, title="Mend it", label=label, depends=depends)
         return await self.add_work(who, wanted)
 
-    async def context(self, who: Principal) -> TaskContext:
+    async def context(self, who: Principal) -> TaintContext:
         return await self.marks.at(who)
 
     async def archive(self, project: Project) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from portico.bridge.core.conversations import Conversation, ConversationId
-from portico.bridge.core.messages import Message, MessageId, NewMessage, Wanted
+from portico.bridge.core.messages import Message, MessageId, NewMessage, ReplyRequest
 from portico.bridge.core.projects import Project
 from portico.bridge.ports import Placed, Stamp
 from portico.kernel.ids import PrincipalId
@@ -77,7 +77,7 @@ def to(
     mentions: tuple[PrincipalId, ...] = (),
     addressed: tuple[PrincipalId, ...] = (),
     reply_to: MessageId | None = None,
-    wanted: Wanted | None = None,
+    wanted: ReplyRequest | None = None,
     key: str | None = None,
 ) -> NewMessage:
     return NewMessage(

@@ -5,16 +5,16 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from portico.debate.core.debaters import Tariff, Voice, VoiceAsk, VoiceKind, VoiceReply
+from portico.debate.core.debaters import Debater, DebaterKind, DebaterReply, DebaterRequest, Tariff
 from portico.debate.core.debates import (
     Debate,
     DebateId,
+    DebaterAnswer,
     Decision,
     Note,
     NoteKind,
     Option,
     Outcome,
-    Said,
     Source,
     Verdict,
     Why,
@@ -30,14 +30,14 @@ from tests.contracts.bridge_people import SECRET, TEAM
 AWKWARD: Final = 'a "b" \\ \n ä \x00 \ud800 \u202e {{"answer": "no"}}'
 """What strangers write."""
 TARIFF: Final = Tariff(input=Decimal("0.25"), output=Decimal("1.5"))
-ANNA: Final = Voice(
+ANNA: Final = Debater(
     name="openai:gpt-5",
-    kind=VoiceKind.MODEL,
+    kind=DebaterKind.MODEL,
     target="openai:gpt-5",
     family="openai",
     personas=("critic", "security"),
     specialist=True,
-    most_output=200,
+    max_output_tokens=200,
     tariff=TARIFF,
     clearance=SECRET,
 )
@@ -53,7 +53,7 @@ def a_debate(starter: Principal, name: str = "first", **wanted: Any) -> Debate:
         id=DebateId.mint(BEGINNING, SeededEntropy(f"debate {name} {starter.space}")),
         question=QUESTION,
         rules=rules_of(Preset.DEBATE, 0.7),
-        voices=(ANNA, BERT),
+        debaters=(ANNA, BERT),
         cap=Cap(),
         deadline=BEGINNING + timedelta(minutes=5),
         label=TEAM,
@@ -66,9 +66,9 @@ def a_debate(starter: Principal, name: str = "first", **wanted: Any) -> Debate:
 
 
 def said(
-    voice: Voice = ANNA, key: str = "80", round_: int = 1, *, confidence: float | None = 0.5
+    voice: Debater = ANNA, key: str = "80", round_: int = 1, *, confidence: float | None = 0.5
 ) -> Note:
-    answer = Said(
+    answer = DebaterAnswer(
         voice=voice.name, round=round_, answer=key, key=key, shown=key, confidence=confidence
     )
     return Note(
@@ -92,14 +92,14 @@ def cost(tokens: int, money: str = "0", calls: int = 1) -> Cost:
 
 
 def decided(answer: str = "80") -> Decision:
-    other = Option(key="22", shown="22", probability=0.1, voices=(BERT.name,))
+    other = Option(key="22", shown="22", probability=0.1, debaters=(BERT.name,))
     return Decision(
         verdict=Verdict.DECIDED,
         why=Why.LIKELY,
         answer=answer,
         probability=0.9,
         options=(
-            Option(key=answer, shown=answer, probability=0.9, voices=(ANNA.name,)),
+            Option(key=answer, shown=answer, probability=0.9, debaters=(ANNA.name,)),
             other,
         ),
         n_eff=1.5,
@@ -122,32 +122,32 @@ def an_outcome(marker: Principal, debate: Debate, *, right: str | None = "80") -
     )
 
 
-def a_guest(guest: Principal) -> Voice:
-    return Voice(
+def a_guest(guest: Principal) -> Debater:
+    return Debater(
         name=f"guest:{guest.name}",
-        kind=VoiceKind.GUEST,
+        kind=DebaterKind.GUEST,
         target=str(guest.id),
         family="guest",
         clearance=guest.clearance,
     )
 
 
-def an_ask(voice: Voice, key: str = "said:1", *, label: Label = TEAM) -> VoiceAsk:
-    return VoiceAsk(
-        voice=voice,
+def an_ask(voice: Debater, key: str = "said:1", *, label: Label = TEAM) -> DebaterRequest:
+    return DebaterRequest(
+        debater=voice,
         system="You are careful.",
         prompt=f"Which port? {AWKWARD}",
         schema={"type": "object"},
         prompt_tokens=10,
-        most_output=100,
+        max_output_tokens=100,
         timeout=timedelta(seconds=30),
         label=label,
         key=key,
     )
 
 
-def a_reply(text: str = AWKWARD) -> VoiceReply:
-    return VoiceReply(
+def a_reply(text: str = AWKWARD) -> DebaterReply:
+    return DebaterReply(
         text=text,
         prompt_tokens=10,
         output_tokens=5,

@@ -21,7 +21,7 @@ from portico.adapters.postgres.bridge.messages import PostgresMessages, Postgres
 from portico.adapters.postgres.bridge.search import PostgresMessageSearch
 from portico.adapters.postgres.bridge.work_items import PostgresWorks
 from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.debate.budgets import PostgresPurse
+from portico.adapters.postgres.debate.budgets import PostgresBudgetLedger
 from portico.adapters.postgres.debate.debates import PostgresBlackboard
 from portico.adapters.postgres.debate.outcomes import PostgresOutcomes, PostgresPersonas
 from portico.adapters.postgres.debate.seats import PostgresSeats
@@ -47,11 +47,11 @@ from portico.adapters.postgres.guard.principals import PostgresPeople, PostgresP
 from portico.adapters.postgres.guard.rules import PostgresRules
 from portico.adapters.postgres.guard.spaces import PostgresSpaces, PostgresSpaceSettings
 from portico.adapters.postgres.learning.counts import (
-    PostgresAcquaintances,
-    PostgresEdgeBook,
+    PostgresEdgeStore,
     PostgresLearntCounts,
     PostgresSeenFlows,
     PostgresShapes,
+    PostgresToolUsageStore,
 )
 from portico.adapters.postgres.learning.suggestions import PostgresPastPlans, PostgresSuggestions
 from portico.adapters.postgres.transaction import Transactions
@@ -73,16 +73,16 @@ from portico.bridge.ports import (
     Works,
 )
 from portico.bridge.search import MessageSearch
-from portico.debate.ports import Blackboard, Outcomes, Personas, Purse, Seats
-from portico.engine.core.runs import Place, Run, RunStatus
+from portico.debate.ports import Blackboard, BudgetLedger, Outcomes, Personas, Seats
+from portico.engine.core.runs import QueuePlacement, Run, RunStatus
 from portico.engine.ports import Bus, EventLog, Receipts, Runs
 from portico.gateway.ports import (
-    Acquaintances,
     CallHistory,
     Results,
     Servers,
     Shapes,
     Tools,
+    ToolUsageStore,
     Vectors,
 )
 from portico.guard.approvals import Approvals, TrustedClients
@@ -103,14 +103,14 @@ from portico.guard.ports import (
     Sessions,
     Spaces,
     SpaceSettings,
-    Together,
+    UnitOfWork,
 )
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.learning.observation import EdgeBook, LearntCounts, SeenFlows
+from portico.learning.observation import EdgeStore, LearntCounts, SeenFlows
 from portico.learning.prefetch_ports import Elsewhere
-from portico.learning.suggestions import PastPlanBook, Suggestions
+from portico.learning.suggestions import PastPlanStore, Suggestions
 from portico.testing.agent_data import MemoryAgents, MemoryTraceReports, MemoryTraces
 from portico.testing.approvals import MemoryApprovals
 from portico.testing.bridge_conversations import (
@@ -131,20 +131,20 @@ from portico.testing.bridge_memory import (
 )
 from portico.testing.debates import (
     MemoryBlackboard,
+    MemoryBudgetLedger,
     MemoryOutcomes,
     MemoryPersonas,
-    MemoryPurse,
     MemorySeats,
 )
 from portico.testing.engine import MemoryBus, MemoryEventLog, MemoryReceipts
 from portico.testing.gateway import (
-    MemoryAcquaintances,
     MemoryCallHistory,
     MemoryElsewhere,
     MemoryResults,
     MemorySavedWorkflows,
     MemoryServers,
     MemoryTools,
+    MemoryToolUsageStore,
     MemoryVectors,
 )
 from portico.testing.guard import (
@@ -162,7 +162,7 @@ from portico.testing.guard import (
     an_identity,
 )
 from portico.testing.learning import (
-    MemoryEdgeBook,
+    MemoryEdgeStore,
     MemoryLearntCounts,
     MemoryPastPlans,
     MemorySeenFlows,
@@ -171,7 +171,7 @@ from portico.testing.learning import (
 )
 from portico.testing.memory_store import (
     BEGINNING,
-    MemoryWorld,
+    InMemoryStore,
     RowRefused,
     SeededEntropy,
     TickingClock,
@@ -204,7 +204,7 @@ class Doors:
     bus: Bus
     elsewhere: Bus
     """The same bus, in another process."""
-    together: Together
+    together: UnitOfWork
     audit: Audit
     audit_log: AuditLog
     servers: Servers
@@ -218,13 +218,13 @@ class Doors:
     changes_elsewhere: Elsewhere
     """What is changed in that one."""
     results: Results
-    acquaintances: Acquaintances
+    acquaintances: ToolUsageStore
     shapes: Shapes
     flows: SeenFlows
-    edges: EdgeBook
+    edges: EdgeStore
     counts: LearntCounts
     saved: SavedWorkflows
-    past_plans: PastPlanBook
+    past_plans: PastPlanStore
     suggestions: Suggestions
     agents: Agents
     traces: Traces
@@ -242,7 +242,7 @@ class Doors:
     message_search: MessageSearch
     declassifications: Declassifications
     debates: Blackboard
-    purse: Purse
+    purse: BudgetLedger
     seats: Seats
     outcomes: Outcomes
     personas: Personas
@@ -282,7 +282,7 @@ class Doors:
             kind="work",
             label=PUBLIC,
             clearance=caller.clearance,
-            place=Place(),
+            placement=QueuePlacement(),
             status=RunStatus.QUEUED,
             input={},
             created_at=BEGINNING,
@@ -332,7 +332,7 @@ def another_id(key: StoredKey, seed: str = "another") -> StoredKey:
 
 
 def memory_doors() -> Doors:
-    world, bus, clock = MemoryWorld(), MemoryBus(), TickingClock()
+    world, bus, clock = InMemoryStore(), MemoryBus(), TickingClock()
     rules = MemoryRules(RULES_OF_THE_FILE, world)
     audit = MemoryAudit(world, clock)
     runs = InlineRuns(clock, SeededEntropy("runs"), InlineBus())
@@ -362,10 +362,10 @@ def memory_doors() -> Doors:
         calls_elsewhere=calls_elsewhere,
         changes_elsewhere=MemoryElsewhere(world, clock, "one"),
         results=MemoryResults(world),
-        acquaintances=MemoryAcquaintances(world),
+        acquaintances=MemoryToolUsageStore(world),
         shapes=MemoryShapes(world),
         flows=MemorySeenFlows(world),
-        edges=MemoryEdgeBook(world),
+        edges=MemoryEdgeStore(world),
         counts=MemoryLearntCounts(world),
         saved=MemorySavedWorkflows(world),
         past_plans=MemoryPastPlans(world),
@@ -386,7 +386,7 @@ def memory_doors() -> Doors:
         message_search=MemoryMessageSearch(world),
         declassifications=MemoryDeclassifications(world),
         debates=MemoryBlackboard(world),
-        purse=MemoryPurse(world),
+        purse=MemoryBudgetLedger(world),
         seats=MemorySeats(world),
         outcomes=MemoryOutcomes(world),
         personas=MemoryPersonas(world),
@@ -428,10 +428,10 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
         calls_elsewhere=PostgresCallHistory(transactions, clock, "other"),
         changes_elsewhere=PostgresElsewhere(transactions, clock, "one"),
         results=PostgresResults(transactions, _VAULT),
-        acquaintances=PostgresAcquaintances(transactions),
+        acquaintances=PostgresToolUsageStore(transactions),
         shapes=PostgresShapes(transactions),
         flows=PostgresSeenFlows(transactions),
-        edges=PostgresEdgeBook(transactions),
+        edges=PostgresEdgeStore(transactions),
         counts=PostgresLearntCounts(transactions),
         saved=PostgresSavedWorkflows(transactions),
         past_plans=PostgresPastPlans(transactions),
@@ -452,7 +452,7 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
         message_search=PostgresMessageSearch(transactions, lambda: "a model"),
         declassifications=PostgresDeclassifications(transactions),
         debates=PostgresBlackboard(transactions),
-        purse=PostgresPurse(transactions),
+        purse=PostgresBudgetLedger(transactions),
         seats=PostgresSeats(transactions),
         outcomes=PostgresOutcomes(transactions),
         personas=PostgresPersonas(transactions),

@@ -5,37 +5,44 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from portico.adapters.dbos.line import DbosLine
+from portico.adapters.dbos.run_queue import DbosLine
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
 from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.engine_room import EngineWishes, event_log, working
-from portico.app.shared_dependencies import Outside
-from portico.engine.core.runs import Leg, Place, Queue, Run, RunStatus, Turn
+from portico.app.engine import EngineWishes, event_log, working
+from portico.app.shared_dependencies import SharedDependencies
+from portico.engine.core.runs import (
+    Activation,
+    QueueConfig,
+    QueuedActivation,
+    QueuePlacement,
+    Run,
+    RunStatus,
+)
 from portico.engine.execution import RunLeg
-from portico.engine.ports import Bus, Line, RunBook, Runs
+from portico.engine.ports import Bus, RunQueries, RunQueue, Runs
 from portico.engine.runs import (
     CancelRun,
     ForkRun,
     Kind,
     Kinds,
     ResumeRun,
-    RunWish,
+    RunSpec,
     SignalRun,
     StartRun,
 )
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.principals import Role
-from portico.guard.spaces import InstallHome, SpaceWish
+from portico.guard.spaces import InstallHome, SpaceSpec
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
 from portico.testing.guard import MemoryAudit, MemoryTaskContexts, a_space, an_identity
-from portico.testing.memory_store import MemoryWorld
+from portico.testing.memory_store import InMemoryStore
 
 _CLOCK = SystemClock()
 
@@ -43,19 +50,19 @@ _CLOCK = SystemClock()
 class HeldLine:
     """A line that can be held back, so that what is put there stands there together."""
 
-    def __init__(self, inner: Line) -> None:
+    def __init__(self, inner: RunQueue) -> None:
         self._inner = inner
         self.open = asyncio.Event()
         self.open.set()
-        self._early: list[Turn] = []
+        self._early: list[QueuedActivation] = []
 
-    async def join(self, turn: Turn) -> None:
+    async def join(self, turn: QueuedActivation) -> None:
         if self.open.is_set():
             await self._inner.join(turn)
         else:
             self._early.append(turn)
 
-    async def leave(self, leg: Leg) -> None:
+    async def leave(self, leg: Activation) -> None:
         await self._inner.leave(leg)
 
     def forget(self) -> None:
@@ -75,7 +82,7 @@ class HeldLine:
 class Engine:
     ana: Principal
     stranger: Principal
-    book: RunBook
+    book: RunQueries
     runs: Runs
     line: HeldLine
     bus: Bus
@@ -90,13 +97,13 @@ class Engine:
     def __post_init__(self) -> None:
         book, runs, line, bus = self.book, self.runs, self.line, self.bus
         self.start = StartRun(
-            runs=runs, line=line, kinds=self.kinds, clock=_CLOCK, entropy=system_entropy
+            runs=runs, queue=line, kinds=self.kinds, clock=_CLOCK, entropy=system_entropy
         )
-        self.cancel = CancelRun(book=book, runs=runs, line=line, bus=bus)
-        self.resume = ResumeRun(book=book, runs=runs, line=line)
-        self.fork = ForkRun(book=book, runs=runs, line=line, clock=_CLOCK, entropy=system_entropy)
+        self.cancel = CancelRun(book=book, runs=runs, queue=line, bus=bus)
+        self.resume = ResumeRun(book=book, runs=runs, queue=line)
+        self.fork = ForkRun(book=book, runs=runs, queue=line, clock=_CLOCK, entropy=system_entropy)
         self.signal = SignalRun(
-            book=book, runs=runs, line=line, bus=bus, contexts=MemoryTaskContexts(MemoryWorld())
+            book=book, runs=runs, queue=line, bus=bus, contexts=MemoryTaskContexts(InMemoryStore())
         )
 
     @property
@@ -105,9 +112,9 @@ class Engine:
         return replace(self.ana, clearance=PUBLIC)
 
     async def started(
-        self, kind: str, given: JsonObject | None = None, place: Place | None = None
+        self, kind: str, given: JsonObject | None = None, place: QueuePlacement | None = None
     ) -> Run:
-        return await self.start(self.ana, RunWish(kind=kind, input=given or {}, place=place))
+        return await self.start(self.ana, RunSpec(kind=kind, input=given or {}, placement=place))
 
     async def over(self, run: RunId) -> Run:
         return await self._until(run, lambda found: found.status.over)
@@ -134,10 +141,12 @@ class Engine:
 
 
 @asynccontextmanager
-async def inline_engine(kinds: Sequence[Kind], queues: Sequence[Queue]) -> AsyncIterator[Engine]:
+async def inline_engine(
+    kinds: Sequence[Kind], queues: Sequence[QueueConfig]
+) -> AsyncIterator[Engine]:
     bus = InlineBus()
     runs = InlineRuns(_CLOCK, system_entropy, bus)
-    line = InlineLine([Queue(name="runs"), *queues], _CLOCK)
+    line = InlineLine([QueueConfig(name="runs"), *queues], _CLOCK)
     run_leg = RunLeg(journal=runs, bus=bus, kinds=Kinds(kinds), clock=_CLOCK)
     space, other = a_space("home"), a_space("elsewhere")
     held = HeldLine(line)
@@ -158,13 +167,13 @@ async def inline_engine(kinds: Sequence[Kind], queues: Sequence[Queue]) -> Async
 
 @asynccontextmanager
 async def dbos_engine(
-    addresses: Addresses, kinds: Sequence[Kind], queues: Sequence[Queue]
+    addresses: Addresses, kinds: Sequence[Kind], queues: Sequence[QueueConfig]
 ) -> AsyncIterator[Engine]:
     bus, line = InlineBus(), DbosLine(str(addresses.engine))
     held = HeldLine(line)
     async with open_pool(addresses.app, 6) as pool, asyncio.TaskGroup() as group:
         transactions = Transactions(pool)
-        outside = Outside(
+        outside = SharedDependencies(
             transactions=transactions,
             bus=bus,
             audit=MemoryAudit(),
@@ -180,7 +189,7 @@ async def dbos_engine(
             yield Engine(
                 ana=people[0],
                 stranger=people[1],
-                book=PostgresRunBook(transactions),
+                book=PostgresRunQueries(transactions),
                 runs=PostgresRuns(
                     transactions,
                     event_log(outside),
@@ -200,10 +209,10 @@ async def dbos_engine(
 async def _founded(transactions: Transactions, name: str) -> Principal:
     install = InstallHome(
         spaces=PostgresSpaces(transactions),
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         audit=MemoryAudit(),
         clock=_CLOCK,
         entropy=system_entropy,
         pepper=b"p",
     )
-    return as_principal((await install(SpaceWish(name=name, admin="ana"))).admin)
+    return as_principal((await install(SpaceSpec(name=name, admin="ana"))).admin)

@@ -100,7 +100,7 @@ async def test_one_that_is_removed_goes_with_its_versions_and_leaves_its_runs(
 ) -> None:
     agent, run = an_agent(root), an_agent_run(root)
     await doors.agents.add(root, agent)
-    await doors.traces.begin(root, run, a_saying(run))
+    await doors.traces.add(root, run, a_saying(run))
 
     await doors.agents.remove(root, agent.id)
 

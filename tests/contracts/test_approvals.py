@@ -11,7 +11,7 @@ from portico.guard.approvals import Approvals
 from portico.guard.core.approvals import AnswerKind, Approval, Outcome, Status, Waiter, answered
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import ApprovalNotFound
-from portico.guard.core.policy import Danger, Mark
+from portico.guard.core.policy import ArgumentWarning, Danger
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
@@ -79,11 +79,11 @@ async def test_what_was_asked_comes_back_as_it_was(room: Room) -> None:
     other = an_approval(room.mia, "whole", act=an_act(room.mia, path="/whole"))
     whole = replace(
         other,
-        asker=replace(other.asker, key="k1", at=other.context),
+        requester=replace(other.requester, key="k1", at=other.context),
         label=label,
         tainted=True,
         arguments={"path": "/a", "deep": [{"x": None}]},
-        marks=(Mark("/path", Danger.PATH),),
+        marks=(ArgumentWarning("/path", Danger.PATH),),
         before=({"tool": "files.read"},),
     )
 

@@ -17,13 +17,13 @@ def an_entry(subject: str = "files.read") -> AuditEntry:
         subject=subject,
         rule="default:reads",
         reason="It only reads.",
-        facts={"é": ["\0", 1, None, {"b": 2, "a": 1.5}]},
+        details={"é": ["\0", 1, None, {"b": 2, "a": 1.5}]},
     )
 
 
 async def chain(doors: Doors, caller: Principal, upto: int | None = None) -> list[Link]:
     head = await doors.audit_log.head(caller)
-    pieces = doors.audit_log.stream(caller, upto=head.number if upto is None else upto)
+    pieces = doors.audit_log.stream(caller, last_number=head.number if upto is None else upto)
     return [link async for piece in pieces for link in piece]
 
 

@@ -94,7 +94,7 @@ async def a_scene(doors: Doors, *, closed: bool = False, space: str = "home") ->
     low = await joined(doors, root, "low")
     talk = await a_conversation(doors, mia, await a_project(doors, root), closed=closed)
     placed = await say(doors, mia, talk, "Grüße von a@b.co.", label=FINANCE, untrusted=True)
-    await doors.contexts.rise(mia, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(mia, FINANCE, untrusted=False)
     return Scene(doors=doors, root=root, mia=mia, low=low, talk=talk, said=placed.message)
 
 

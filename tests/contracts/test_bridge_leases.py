@@ -13,7 +13,7 @@ from portico.bridge.core.errors import (
     TooManyLeases,
     WriteDown,
 )
-from portico.bridge.core.leases import MOST_OF_ONE, Lease, LeaseId, LeaseWish
+from portico.bridge.core.leases import MOST_OF_ONE, Lease, LeaseId, LeaseSpec
 from portico.bridge.core.projects import Project
 from portico.engine.core.errors import KeyReused
 from portico.kernel.principal import Principal
@@ -39,7 +39,7 @@ async def take(
     lasts: timedelta = HOUR,
     wait: bool = False,
 ) -> Lease:
-    wish = LeaseWish(
+    wish = LeaseSpec(
         project=project.id, resource=resource, lasts=lasts, purpose="to mend it", wait=wait
     )
     return await doors.leases.take(caller, an_id(), wish)
@@ -86,7 +86,7 @@ async def test_tokens_rise_whatever_becomes_of_leases(
 async def test_the_same_wish_again_is_the_same_lease_or_the_same_place_in_the_queue(
     doors: Doors, admin: Principal, low: Principal, project: Project
 ) -> None:
-    id_, wish = an_id(), LeaseWish(project=project.id, resource="src")
+    id_, wish = an_id(), LeaseSpec(project=project.id, resource="src")
     one = await doors.leases.take(admin, id_, wish)
     assert await doors.leases.take(admin, id_, wish) == one
     with pytest.raises(LeaseHeld):
@@ -211,7 +211,7 @@ async def test_from_a_higher_task_nothing_is_taken_renewed_or_released(
     doors: Doors, admin: Principal, project: Project
 ) -> None:
     lease = await take(doors, admin, project)
-    await doors.contexts.rise(admin, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(admin, FINANCE, untrusted=False)
 
     for refused in (
         take(doors, admin, project, "docs"),

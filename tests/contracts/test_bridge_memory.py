@@ -15,7 +15,7 @@ from portico.bridge.core.errors import (
     ProjectNotFound,
     WriteDown,
 )
-from portico.bridge.core.memory import Remembered, ToRemember
+from portico.bridge.core.memory import MemoryEntry, ToRemember
 from portico.bridge.core.projects import Project
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label
@@ -40,7 +40,7 @@ async def put(
     version: int | None = None,
     expires_at: datetime | None = None,
     at: datetime = BEGINNING,
-) -> Remembered:
+) -> MemoryEntry:
     wanted = ToRemember(
         project=project.id, key=key, value=value, version=version, expires_at=expires_at
     )
@@ -180,7 +180,7 @@ async def test_it_is_found_by_the_words_of_its_key_and_its_value(
     await put(doors, admin, project, "old", "something else")
     await put(doors, admin, await a_project(doors, admin, "gemini"), "note", "target")
 
-    async def found(words: str, limit: int = 9, who: Principal = admin) -> list[Remembered]:
+    async def found(words: str, limit: int = 9, who: Principal = admin) -> list[MemoryEntry]:
         return list(await doors.memory.find(who, project.id, words, limit))
 
     assert await found("target") == [two, one]
@@ -197,7 +197,7 @@ async def test_of_many_who_write_upon_the_same_version_one_does_and_else_all(
 ) -> None:
     await put(doors, admin, project, value=0)
 
-    async def attempt(number: int) -> Remembered | MemoryChanged:
+    async def attempt(number: int) -> MemoryEntry | MemoryChanged:
         try:
             return await put(doors, admin, project, value=number, version=1)
         except MemoryChanged as refused:
@@ -205,7 +205,7 @@ async def test_of_many_who_write_upon_the_same_version_one_does_and_else_all(
 
     got = await asyncio.gather(*(attempt(number) for number in range(1, 21)))
 
-    [written] = [each for each in got if isinstance(each, Remembered)]
+    [written] = [each for each in got if isinstance(each, MemoryEntry)]
     assert {each.there for each in got if isinstance(each, MemoryChanged)} == {2}
     assert await doors.memory.get(admin, project.id, KEY) == written
     all_ = await asyncio.gather(*(put(doors, admin, project, value=n) for n in range(12)))
@@ -217,7 +217,7 @@ async def test_nothing_is_written_below_what_was_read_nor_above_ones_clearance(
 ) -> None:
     below = replace(admin, clearance=FINANCE)
     await put(doors, admin, project)
-    await doors.contexts.rise(admin, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(admin, FINANCE, untrusted=False)
 
     for refused in (
         put(doors, admin, project),

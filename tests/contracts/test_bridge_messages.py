@@ -17,7 +17,7 @@ from portico.bridge.core.errors import (
     NotTheirs,
     WriteDown,
 )
-from portico.bridge.core.messages import NewMessage, Wanted
+from portico.bridge.core.messages import NewMessage, ReplyRequest
 from portico.bridge.core.projects import Project
 from portico.bridge.ports import Stamp
 from portico.engine.core.errors import KeyReused
@@ -49,13 +49,13 @@ async def test_a_message_is_read_as_it_was_sent(
         mentions=(admin.id,),
         addressed=(admin.id,),
         attachments=(Digest.of(b"x"),),
-        acknowledge=Wanted(until=at(9)),
+        acknowledge=ReplyRequest(until=at(9)),
         key="k",
     )
 
     sent = await say(doors, admin, talk, message=whole, label=FINANCE, untrusted=True, minute=2)
 
-    assert (first.place, sent.place) == (1, 2)
+    assert (first.position, sent.position) == (1, 2)
     assert (await doors.messages.get(admin, first.message.id)).message == first.message
     assert (await doors.messages.get(admin, sent.message.id)).message == sent.message
     said = sent.message
@@ -75,7 +75,7 @@ async def test_places_have_no_gap_however_many_send_at_once(
             group.create_task(say(doors, admin, talk, f"number {number}", label=label))
 
     stretch = await doors.messages.after(admin, talk.id, after=0, limit=50)
-    assert [placed.place for placed in stretch.found] == [*range(1, 13)]
+    assert [placed.position for placed in stretch.found] == [*range(1, 13)]
     assert await doors.messages.end(admin, talk.id) == 12
 
 
@@ -115,22 +115,22 @@ async def test_a_stretch_tells_how_far_was_looked_there_and_back(
     first = await doors.messages.after(low, talk.id, after=0, limit=2)
     rest = await doors.messages.after(low, talk.id, after=first.end, limit=2)
     none = await doors.messages.after(low, talk.id, after=rest.end, limit=2)
-    assert ([placed.place for placed in first.found], first.end, first.more) == ([1, 3], 3, True)
-    assert ([placed.place for placed in rest.found], rest.end, rest.more) == ([4], 5, False)
+    assert ([placed.position for placed in first.found], first.end, first.more) == ([1, 3], 3, True)
+    assert ([placed.position for placed in rest.found], rest.end, rest.more) == ([4], 5, False)
     assert (none.found, none.end, none.more, none.inside) == ([], 5, False, TEAM)
 
     last = await doors.messages.before(low, talk.id, before=None, limit=2)
     before = await doors.messages.before(low, talk.id, before=last.end, limit=2)
     none = await doors.messages.before(low, talk.id, before=before.end, limit=2)
-    assert ([placed.place for placed in last.found], last.end, last.more) == ([3, 4], 3, True)
-    assert ([placed.place for placed in before.found], before.end) == ([1], 1)
+    assert ([placed.position for placed in last.found], last.end, last.more) == ([3, 4], 3, True)
+    assert ([placed.position for placed in before.found], before.end) == ([1], 1)
     assert (before.more, none.found, none.end, none.more) == (False, [], 0, False)
 
     for upto, expected in ((TEAM, [1, 3, 4]), (FINANCE, [1, 2, 3, 4]), (PUBLIC, [])):
-        after = await doors.messages.after(admin, talk.id, after=0, limit=9, upto=upto)
-        before = await doors.messages.before(admin, talk.id, before=None, limit=9, upto=upto)
-        assert [placed.place for placed in after.found] == expected
-        assert [placed.place for placed in before.found] == expected
+        after = await doors.messages.after(admin, talk.id, after=0, limit=9, max_label=upto)
+        before = await doors.messages.before(admin, talk.id, before=None, limit=9, max_label=upto)
+        assert [placed.position for placed in after.found] == expected
+        assert [placed.position for placed in before.found] == expected
         assert after.inside == before.inside == TEAM
 
 
@@ -167,7 +167,7 @@ async def test_the_same_key_again_is_the_same_message(
     theirs = await say(doors, admin, talk, message=wanted, name="three")
 
     assert again == first
-    assert theirs.place == 2
+    assert theirs.position == 2
     with pytest.raises(KeyReused):
         await say(doors, low, talk, message=to(talk, "Twice.", key="k"))
     await doors.conversations.put(admin, replace(talk, archived_at=at(8)))
@@ -181,7 +181,7 @@ async def test_a_key_is_looked_for_before_the_label_and_among_what_one_sees(
     open_, hidden = to(talk, "Once.", key="k"), to(talk, "Hush.", key="h")
     first = await say(doors, ana, talk, message=open_, name="one")
     await say(doors, ana, talk, message=hidden, label=SECRET, name="two")
-    await doors.contexts.rise(ana, SECRET, untrusted=False)
+    await doors.contexts.raise_taint(ana, SECRET, untrusted=False)
 
     assert await say(doors, ana, talk, message=open_, name="three") == first
     with pytest.raises(WriteDown):
@@ -254,7 +254,7 @@ async def test_the_store_itself_lets_nobody_write_down(
     with pytest.raises(BelowContainer):
         await say(doors, ana, talk, label=PUBLIC)
 
-    await doors.contexts.rise(ana, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(ana, FINANCE, untrusted=False)
 
     for refused in (
         say(doors, ana, talk, "after"),
@@ -278,7 +278,7 @@ async def test_without_a_label_it_is_as_secret_as_it_has_to_be(
     wanted = to(talk, "Hello.", key="k")
 
     first = await doors.messages.send(ana, wanted, Stamp(id=message_id("first"), at=at(1)))
-    await doors.contexts.rise(ana, FINANCE, untrusted=True)
+    await doors.contexts.raise_taint(ana, FINANCE, untrusted=True)
     second = await doors.messages.send(
         ana, to(talk, "So."), Stamp(id=message_id("second"), at=at(2))
     )
@@ -310,7 +310,7 @@ async def test_whoever_says_something_in_an_open_one_takes_part_from_then_on(
     doors: Doors, admin: Principal, talk: Conversation
 ) -> None:
     ana, bob, cat = [await joined(doors, admin, name, FINANCE) for name in ("ana", "bob", "cat")]
-    await doors.contexts.rise(bob, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(bob, FINANCE, untrusted=False)
 
     await say(doors, ana, talk, "I am here.")
     await say(doors, bob, talk, "I am not.", label=FINANCE)
@@ -378,7 +378,7 @@ async def test_of_what_was_deleted_there_is_a_place_and_its_history(
     await doors.messages.delete(admin, second.id, at(7), others=True)
 
     stretch = await doors.messages.after(low, talk.id, after=0, limit=9)
-    told = [(its.message.body, its.message.deleted_at, its.place) for its in stretch.found]
+    told = [(its.message.body, its.message.deleted_at, its.position) for its in stretch.found]
     assert told == [("", at(5), 1), ("", at(7), 2)]
     [version] = await doors.messages.versions(low, second.id)
     assert (version.body, version.by) == ("Nor this.", admin.id)
@@ -395,9 +395,9 @@ async def test_what_is_owed_is_overdue_for_both_until_it_is_acknowledged_once(
     doors: Doors, admin: Principal, talk: Conversation
 ) -> None:
     ana, bob = [await joined(doors, admin, name) for name in ("ana", "bob")]
-    both = to(talk, "Please.", addressed=(ana.id, bob.id), wanted=Wanted(until=at(10)))
-    whenever = to(talk, "Some day.", addressed=(ana.id,), wanted=Wanted())
-    hidden = to(talk, "Hush.", addressed=(ana.id,), wanted=Wanted(until=at(10)))
+    both = to(talk, "Please.", addressed=(ana.id, bob.id), wanted=ReplyRequest(until=at(10)))
+    whenever = to(talk, "Some day.", addressed=(ana.id,), wanted=ReplyRequest())
+    hidden = to(talk, "Hush.", addressed=(ana.id,), wanted=ReplyRequest(until=at(10)))
     asked = (await say(doors, admin, talk, message=both)).message
     await say(doors, admin, talk, message=whenever)
     await say(doors, admin, talk, message=hidden, label=FINANCE, minute=2)

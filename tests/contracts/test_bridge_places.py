@@ -14,7 +14,7 @@ from portico.bridge.core.errors import (
     ProjectNotFound,
     WriteDown,
 )
-from portico.bridge.core.presence import Doing, Presence
+from portico.bridge.core.presence import Presence, PresenceStatus
 from portico.bridge.core.projects import Project, ProjectId
 from portico.guard.core.errors import PrincipalNotFound
 from portico.kernel.ids import PrincipalId
@@ -80,7 +80,7 @@ async def test_a_project_that_is_above_or_in_another_space_is_not_there(
                 await doors.projects.get(caller, which)
         for refused in (
             doors.projects.put(caller, project),
-            doors.presences.say(caller, project.id, Doing.THERE, "", UNTIL),
+            doors.presences.say(caller, project.id, PresenceStatus.THERE, "", UNTIL),
             doors.presences.all(caller, project.id, BEGINNING),
         ):
             with pytest.raises(ProjectNotFound):
@@ -108,14 +108,14 @@ async def test_nothing_is_made_above_its_maker_or_below_what_they_have_read(
     doors: Doors, admin: Principal
 ) -> None:
     ana = await joined(doors, admin, "ana", FINANCE)
-    project, there = await a_project(doors, admin, label=PUBLIC), (Doing.BUSY, "", UNTIL)
+    project, there = await a_project(doors, admin, label=PUBLIC), (PresenceStatus.BUSY, "", UNTIL)
     await doors.presences.say(ana, project.id, *there)
     with pytest.raises(REFUSED):
         await a_project(doors, ana, label=SECRET)
     with pytest.raises(REFUSED):
         await a_conversation(doors, ana, project, label=SECRET)
 
-    await doors.contexts.rise(ana, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(ana, FINANCE, untrusted=False)
 
     for refused in (
         a_project(doors, ana, "other", label=TEAM),
@@ -125,9 +125,9 @@ async def test_nothing_is_made_above_its_maker_or_below_what_they_have_read(
             await refused
         assert (error.value.wanted, error.value.mark) == (TEAM, FINANCE)
     with pytest.raises(WriteDown):
-        await doors.presences.say(ana, project.id, Doing.AWAY, "", UNTIL)
+        await doors.presences.say(ana, project.id, PresenceStatus.AWAY, "", UNTIL)
     [only] = await doors.presences.all(ana, project.id, BEGINNING)
-    assert only.doing is Doing.BUSY
+    assert only.doing is PresenceStatus.BUSY
     await a_project(doors, ana, "other", label=FINANCE)
     await a_conversation(doors, ana, project, label=FINANCE)
 
@@ -306,12 +306,14 @@ async def test_who_is_there_is_seen_until_it_is_over_by_what_they_said_last(
     presences, other = doors.presences, await a_project(doors, admin, "gemini")
     later = UNTIL + timedelta(seconds=1)
 
-    await presences.say(admin, project.id, Doing.AWAY, "", later)
-    await presences.say(admin, project.id, Doing.BUSY, "building", UNTIL)
-    await presences.say(low, project.id, Doing.THERE, "", later)
+    await presences.say(admin, project.id, PresenceStatus.AWAY, "", later)
+    await presences.say(admin, project.id, PresenceStatus.BUSY, "building", UNTIL)
+    await presences.say(low, project.id, PresenceStatus.THERE, "", later)
 
-    there = Presence(principal=low.id, name="low", doing=Doing.THERE, until=later)
-    busy = Presence(principal=admin.id, name="root", doing=Doing.BUSY, note="building", until=UNTIL)
+    there = Presence(principal=low.id, name="low", doing=PresenceStatus.THERE, until=later)
+    busy = Presence(
+        principal=admin.id, name="root", doing=PresenceStatus.BUSY, note="building", until=UNTIL
+    )
     assert await presences.all(low, project.id, BEGINNING) == [there, busy]
     assert await presences.all(low, project.id, UNTIL) == [there]
     assert await presences.all(admin, other.id, BEGINNING) == []

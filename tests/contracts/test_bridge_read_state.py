@@ -23,7 +23,7 @@ async def unread(
     doors: Doors, caller: Principal, *, upto: Label | None = None
 ) -> Mapping[str, Unread]:
     """By the id of the conversation."""
-    found = await doors.read_state.unread(caller, upto=upto)
+    found = await doors.read_state.unread(caller, max_label=upto)
     return {str(each.conversation): each for each in found}
 
 
@@ -90,7 +90,7 @@ async def test_a_reader_may_ask_for_less_than_they_are_cleared_for(doors: Doors)
     assert (low.count, low.label) == (2, TEAM)
     assert await unread(doors, ana, upto=PUBLIC) == {}
 
-    await doors.read_state.read_to(ana, talk.id, 3, upto=TEAM)
+    await doors.read_state.read_to(ana, talk.id, 3, max_label=TEAM)
     assert await unread(doors, ana, upto=TEAM) == {}
     high = (await unread(doors, ana))[str(talk.id)]
     assert (high.count, high.label) == (1, FINANCE)
@@ -111,7 +111,7 @@ async def test_what_is_hidden_is_not_counted_nor_passed_until_they_are_cleared_f
     for clearance, expected in ((PUBLIC, 0), (TEAM, 1), (SECRET, 2), (LAW, 1)):
         assert await count(doors, replace(ana, clearance=clearance), talk) == expected
     await say(doors, root, talk, "two")
-    await doors.read_state.read_to(ana, talk.id, 3, upto=TEAM)
+    await doors.read_state.read_to(ana, talk.id, 3, max_label=TEAM)
     assert await count(doors, ana, talk) == 0
     assert await count(doors, replace(ana, clearance=SECRET), talk) == 1
 

@@ -23,7 +23,7 @@ async def found(
         words,
         project=None if project is None else project.project,
         conversation=None if inside is None else inside.id,
-        upto=upto,
+        max_label=upto,
         limit=limit,
     )
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)

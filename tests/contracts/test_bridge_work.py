@@ -15,7 +15,13 @@ from portico.bridge.core.errors import (
     WriteDown,
 )
 from portico.bridge.core.projects import Project
-from portico.bridge.core.work_items import NewWork, Work, WorkEnded, WorkId, WorkState
+from portico.bridge.core.work_items import (
+    NewWorkItem,
+    WorkEnded,
+    WorkItem,
+    WorkItemId,
+    WorkItemStatus,
+)
 from portico.engine.core.errors import KeyReused
 from portico.guard.core.errors import PrincipalNotFound
 from portico.kernel.ids import PrincipalId
@@ -30,8 +36,8 @@ _ids = SeededEntropy("work")
 _minted = iter(range(10_000))
 
 
-def an_id() -> WorkId:
-    return WorkId.mint(BEGINNING + timedelta(seconds=next(_minted)), _ids)
+def an_id() -> WorkItemId:
+    return WorkItemId.mint(BEGINNING + timedelta(seconds=next(_minted)), _ids)
 
 
 async def add(
@@ -41,14 +47,14 @@ async def add(
     title: str = "Mend the parser",
     *,
     label: Label = TEAM,
-    depends: tuple[WorkId, ...] = (),
+    depends: tuple[WorkItemId, ...] = (),
     key: str | None = None,
-) -> Work:
-    work = NewWork(project=project.id, title=title, body="All of it.", depends=depends, key=key)
+) -> WorkItem:
+    work = NewWorkItem(project=project.id, title=title, body="All of it.", depends=depends, key=key)
     return await doors.works.add(caller, an_id(), work, label, BEGINNING)
 
 
-async def done(doors: Doors, caller: Principal, work: Work) -> Work:
+async def done(doors: Doors, caller: Principal, work: WorkItem) -> WorkItem:
     token = (await doors.works.claim(caller, work.id, LATER)).token
     return await doors.works.end(caller, WorkEnded(work=work.id, token=token), LATER)
 
@@ -56,24 +62,24 @@ async def done(doors: Doors, caller: Principal, work: Work) -> Work:
 async def test_what_was_added_is_claimed_ended_and_then_over(
     doors: Doors, admin: Principal, low: Principal, project: Project
 ) -> None:
-    wanted = NewWork(project=project.id, title="Mend it", body="All of it.")
+    wanted = NewWorkItem(project=project.id, title="Mend it", body="All of it.")
     work = await doors.works.add(admin, an_id(), wanted, TEAM, BEGINNING, untrusted=True)
     assert await doors.works.get(admin, work.id) == work
     assert (work.title, work.body, work.label) == ("Mend it", "All of it.", TEAM)
-    assert (work.state, work.token, work.untrusted) == (WorkState.OPEN, 0, True)
+    assert (work.state, work.token, work.untrusted) == (WorkItemStatus.OPEN, 0, True)
     assert (work.made_by, work.made_at, work.changed_at) == (admin.id, BEGINNING, BEGINNING)
 
     claimed = await doors.works.claim(low, work.id, LATER)
     ended = WorkEnded(work=work.id, token=claimed.token, outcome="It parses.")
     over = await doors.works.end(low, ended, LATER, untrusted=True)
 
-    assert (claimed.state, claimed.claimed_by, claimed.token) == (WorkState.CLAIMED, low.id, 1)
+    assert (claimed.state, claimed.claimed_by, claimed.token) == (WorkItemStatus.CLAIMED, low.id, 1)
     assert (claimed.claimed_by_name, claimed.changed_at) == ("low", LATER)
-    assert (over.state, over.outcome, over.untrusted) == (WorkState.DONE, "It parses.", True)
+    assert (over.state, over.outcome, over.untrusted) == (WorkItemStatus.DONE, "It parses.", True)
     assert await doors.works.get(admin, work.id) == over
     assert await doors.works.end(low, ended, LATER + timedelta(hours=1)) == over
     for refused in (
-        doors.works.end(low, replace(ended, state=WorkState.DROPPED), LATER),
+        doors.works.end(low, replace(ended, state=WorkItemStatus.DROPPED), LATER),
         doors.works.claim(admin, work.id, LATER),
         doors.works.hand_over(low, work.id, claimed.token, None, LATER),
     ):
@@ -87,7 +93,7 @@ async def test_of_fifty_who_claim_it_at_once_one_has_it_and_not_twice(
     people = [await joined(doors, admin, f"agent-{number}") for number in range(50)]
     work = await add(doors, admin, project)
 
-    async def attempt(caller: Principal) -> Work | None:
+    async def attempt(caller: Principal) -> WorkItem | None:
         try:
             return await doors.works.claim(caller, work.id, LATER)
         except WorkTaken:
@@ -116,7 +122,7 @@ async def test_who_has_handed_it_over_cannot_end_it(
 
     hers = await works.hand_over(admin, work.id, mine.token, low.id, LATER)
     assert (hers.claimed_by, hers.claimed_by_name) == (low.id, "low")
-    assert hers.state is WorkState.CLAIMED
+    assert hers.state is WorkItemStatus.CLAIMED
     assert hers.token > mine.token
     for caller, token in ((admin, mine.token), (admin, hers.token), (low, mine.token)):
         with pytest.raises(WorkTaken):
@@ -126,7 +132,7 @@ async def test_who_has_handed_it_over_cannot_end_it(
     await works.end(low, WorkEnded(work=work.id, token=hers.token), LATER)
 
     now = await works.hand_over(admin, free.id, to_come.token, None, LATER)
-    assert (now.state, now.claimed_by, now.claimed_by_name) == (WorkState.OPEN, None, None)
+    assert (now.state, now.claimed_by, now.claimed_by_name) == (WorkItemStatus.OPEN, None, None)
     with pytest.raises(WorkTaken):
         await works.end(admin, WorkEnded(work=free.id, token=to_come.token), LATER)
     assert (await works.claim(low, free.id, LATER)).token > to_come.token
@@ -166,7 +172,7 @@ async def test_it_depends_on_nothing_that_is_not_there(
         with pytest.raises(WorkNotFound, match=str(needed)):
             await add(doors, low, project, depends=(needed,))
     itself = an_id()
-    alone = NewWork(project=project.id, title="Alone", depends=(itself,))
+    alone = NewWorkItem(project=project.id, title="Alone", depends=(itself,))
     with pytest.raises(WorkNotFound):
         await doors.works.add(admin, itself, alone, TEAM, BEGINNING)
 
@@ -196,17 +202,17 @@ async def test_work_is_listed_by_its_age(doors: Doors, admin: Principal, project
 
     async def page(
         caller: Principal = admin,
-        state: WorkState | None = None,
-        after: WorkId | None = None,
+        state: WorkItemStatus | None = None,
+        after: WorkItemId | None = None,
         limit: int = 9,
-    ) -> list[Work]:
+    ) -> list[WorkItem]:
         return list(
             await doors.works.page(caller, project.id, state=state, after=after, limit=limit)
         )
 
     assert await page() == [one, taken, hidden, three]
     assert await page(replace(admin, clearance=TEAM)) == [one, taken, three]
-    assert await page(state=WorkState.OPEN) == [one, hidden, three]
+    assert await page(state=WorkItemStatus.OPEN) == [one, hidden, three]
     assert await page(after=taken.id) == [hidden, three]
     assert await page(limit=1) == [one]
 
@@ -216,7 +222,7 @@ async def test_from_a_higher_task_nothing_is_changed(
 ) -> None:
     work, other = await add(doors, admin, project), await add(doors, admin, project)
     mine = await doors.works.claim(admin, work.id, LATER)
-    await doors.contexts.rise(admin, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(admin, FINANCE, untrusted=False)
 
     for refused in (
         add(doors, admin, project),

@@ -15,7 +15,7 @@ from tests.contracts.doors import Doors
 def keeping(doors: Doors, process: str = "one") -> ServersWithBuiltin:
     keep = KeepBuiltin(
         servers=doors.servers,
-        together=doors.together,
+        unit_of_work=doors.together,
         audit=doors.audit,
         bus=doors.bus,
         clock=doors.clock,

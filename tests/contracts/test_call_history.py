@@ -15,14 +15,14 @@ from portico.gateway.core.calls import (
     CallClaim,
     CallId,
     CallOutcome,
-    Figures,
+    CallStats,
     claim_of,
 )
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import BegunBefore
 from portico.gateway.core.servers import Http
 from portico.gateway.ports import CallHistory
-from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.access_request import AccessRequest, ActionTarget
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.contexts import context_of
 from portico.kernel.effect import Effect
@@ -100,7 +100,7 @@ async def test_what_was_begun_is_there_at_once_whatever_fails_and_is_ended_by_it
 
     with pytest.raises(RuntimeError):
         async with doors.together(root):
-            await doors.calls.begin(root, call)
+            await doors.calls.record_start(root, call)
             raise RuntimeError
     for history in (doors.calls, doors.calls_elsewhere):
         assert await page(history, root) == [call]
@@ -117,7 +117,7 @@ async def test_a_call_whose_process_went_away_is_uncertain_once_it_must_be_over(
     bounded = a_call(root, at=BEGINNING + SECOND, due_at=BEGINNING + 30 * SECOND)
     unbounded = a_call(root, at=BEGINNING + 2 * SECOND)
     for call in (late, bounded, unbounded):
-        await doors.calls.begin(root, call)
+        await doors.calls.record_start(root, call)
     gone = [replace(call, outcome=CallOutcome.UNCERTAIN) for call in (late, bounded, unbounded)]
 
     doors.clock.turn(20 * SECOND + MARGIN)
@@ -157,7 +157,7 @@ async def test_calls_are_paged_newest_first(doors: Doors, root: Principal) -> No
     assert await found(of=bob.id, ref=READ, before=calls[5].started_at) == [3]
     assert await found(ref=ToolRef("files", "none")) == []
     assert await found(beyond=["mail"]) == [6, 4, 3, 1, 0]
-    figures = await doors.calls.figures(root, since=BEGINNING, server=None, beyond=["mail"])
+    figures = await doors.calls.stats(root, since=BEGINNING, server=None, beyond=["mail"])
     assert [its.name for its in figures] == ["files"]
 
 
@@ -171,8 +171,8 @@ async def test_figures_are_of_a_server_or_of_each_of_its_tools(
     await calls.record(root, ended(a_call(root, WRITE, later + SECOND), millis=2))
     await calls.record(root, ended(a_call(root, SEND), millis=7))
 
-    servers = await calls.figures(root, since=BEGINNING, server=None)
-    tools = await calls.figures(root, since=BEGINNING, server="files")
+    servers = await calls.stats(root, since=BEGINNING, server=None)
+    tools = await calls.stats(root, since=BEGINNING, server="files")
 
     assert [(each.name, each.calls, each.failures) for each in servers] == [
         ("files", 103, 1),
@@ -180,8 +180,8 @@ async def test_figures_are_of_a_server_or_of_each_of_its_tools(
     ]
     ms = timedelta(milliseconds=1)
     assert tools == [
-        Figures("read", 101, 0, 51 * ms, 96 * ms, 100 * ms, BEGINNING + 101 * SECOND),
-        Figures("write", 2, 1, 1.5 * ms, 1.95 * ms, 1.99 * ms, later + SECOND),
+        CallStats("read", 101, 0, 51 * ms, 96 * ms, 100 * ms, BEGINNING + 101 * SECOND),
+        CallStats("write", 2, 1, 1.5 * ms, 1.95 * ms, 1.99 * ms, later + SECOND),
     ]
 
 
@@ -194,7 +194,7 @@ async def test_figures_are_of_the_time_the_principal_or_the_task_that_was_asked_
         await calls.record(root, ended(a_call(root, READ, at, context=here if n else None)))
 
     async def counted(since: datetime = BEGINNING, **asked: Any) -> int:
-        found = await calls.figures(root, since=since, server=None, **asked)
+        found = await calls.stats(root, since=since, server=None, **asked)
         return sum(each.calls for each in found)
 
     assert await counted(BEGINNING + 2 * SECOND) == 2
@@ -211,20 +211,20 @@ async def test_what_went_wrong_is_counted_and_what_the_caller_ended_or_is_under_
     for outcome in CallOutcome:
         ref = ToolRef("files", outcome.name)
         await doors.calls.record(root, ended(a_call(root, ref), outcome))
-    await doors.calls.begin(root, a_call(root, SEND))
+    await doors.calls.record_start(root, a_call(root, SEND))
 
-    figures = await doors.calls.figures(root, since=BEGINNING, server="files")
+    figures = await doors.calls.stats(root, since=BEGINNING, server="files")
     right = {CallOutcome.DONE, CallOutcome.CANCELLED}
     assert {each.name: (each.calls, each.failures) for each in figures} == {
         outcome.name: (1, 0 if outcome in right else 1) for outcome in CallOutcome
     }
 
     there = doors.calls_elsewhere
-    assert await there.figures(root, since=BEGINNING, server="mail") == []
+    assert await there.stats(root, since=BEGINNING, server="mail") == []
     doors.clock.turn(DAY)
-    [after] = await there.figures(root, since=BEGINNING, server="mail")
+    [after] = await there.stats(root, since=BEGINNING, server="mail")
     assert (after.calls, after.failures, after.p99) == (1, 1, timedelta())
-    assert await doors.calls.figures(root, since=BEGINNING, server="mail") == []
+    assert await doors.calls.stats(root, since=BEGINNING, server="mail") == []
 
 
 @pytest.mark.requirement("guard:spaces:walls")
@@ -237,13 +237,13 @@ async def test_the_calls_of_another_space_do_not_exist_and_go_with_it(
     await calls.record(root, ended(a_call(root, WRITE)))
 
     assert [found.ref for found in await page(calls, root)] == [WRITE]
-    figures = await calls.figures(root, since=BEGINNING, server="files")
+    figures = await calls.stats(root, since=BEGINNING, server="files")
     assert [each.name for each in figures] == ["write"]
     await calls.record(root, replace(call, outcome=CallOutcome.BROKEN))
     assert await page(calls, acme) == [call]
 
     with pytest.raises(REFUSED):
-        await calls.begin(stranger, a_call(stranger))
+        await calls.record_start(stranger, a_call(stranger))
     await calls.record(stranger, ended(a_call(stranger)))
     await calls.record(root, ended(a_call(root)))
     assert await page(calls, stranger) == []
@@ -262,14 +262,14 @@ async def test_a_call_is_seen_by_whoever_is_cleared_for_it_and_for_what_its_task
     cleared, task = replace(root, clearance=SECRET), replace(root, place="task")
     below = replace(root, clearance=Label(Level.RESTRICTED))
     begun, recorded = a_call(root, label=SECRET), a_call(root, WRITE)
-    await doors.contexts.rise(replace(task, clearance=SECRET), SECRET, untrusted=False)
+    await doors.contexts.raise_taint(replace(task, clearance=SECRET), SECRET, untrusted=False)
     low = replace(task, clearance=PUBLIC)
     risen = a_call(root, SEND, context=context_of(task), label=Label(Level.TEAM))
 
-    await doors.calls.begin(cleared, begun)
+    await doors.calls.record_start(cleared, begun)
     for call in (begun, recorded):
         await doors.calls.record(below, ended(call))
-    await doors.calls.begin(low, risen)
+    await doors.calls.record_start(low, risen)
     await doors.calls.record(low, ended(risen))
 
     found = {call.ref: call for call in await page(doors.calls, cleared)}
@@ -278,7 +278,7 @@ async def test_a_call_is_seen_by_whoever_is_cleared_for_it_and_for_what_its_task
     assert found[SEND].outcome is CallOutcome.DONE
     assert {call.ref for call in await page(doors.calls, below)} == {WRITE}
     assert SEND not in {call.ref for call in await page(doors.calls, low)}
-    [figures] = await doors.calls.figures(below, since=BEGINNING, server=None)
+    [figures] = await doors.calls.stats(below, since=BEGINNING, server=None)
     assert (figures.name, figures.calls) == ("files", 1)
 
 
@@ -295,7 +295,7 @@ async def test_a_claim_is_used_once_whenever_and_by_whomever(doors: Doors, root:
         await doors.calls_elsewhere.begin_once(root, begun(root, claim, 60), claim)
     assert again.value.outcome is None
     assert len(await page(doors.calls, root)) == 1
-    assert await doors.calls_elsewhere.begun(root, [claim]) == {claim.id}
+    assert await doors.calls_elsewhere.find_started(root, [claim]) == {claim.id}
 
     tried = await asyncio.gather(
         *(doors.calls.begin_once(root, begun(root, at_once, n), at_once) for n in range(4)),
@@ -322,7 +322,7 @@ async def test_its_own_call_keeps_a_claim_from_being_used_and_after_a_resumption
         with pytest.raises(BegunBefore) as again:
             await calls.begin_once(root, begun(root, first, 1), first)
         assert again.value.outcome == outcome
-        assert (await calls.begun(root, [second]) == set()) is known
+        assert (await calls.find_started(root, [second]) == set()) is known
         if known:
             await calls.begin_once(root, begun(root, second, 1), second)
         else:
@@ -343,7 +343,7 @@ async def test_another_step_and_another_space_are_another_claim(
     await calls.begin_once(other, begun(other, claim), claim)
     await calls.begin_once(root, begun(root, next_one, 1), next_one)
 
-    assert await calls.begun(root, [claim, next_one]) == {claim.id, next_one.id}
+    assert await calls.find_started(root, [claim, next_one]) == {claim.id, next_one.id}
     with pytest.raises(BegunBefore):
         await calls.begin_once(root, begun(root, claim, 1), claim)
 
@@ -363,7 +363,7 @@ async def test_only_the_leg_that_is_on_begins_a_call_that_no_earlier_one_has(
     assert not await page(doors.calls, root)
 
     await doors.calls.begin_once(root, begun(root, second), second)
-    assert await doors.calls.begun(root, [second]) == {second.id}
+    assert await doors.calls.find_started(root, [second]) == {second.id}
 
 
 def a_write(caller: Principal, server: str = "files", **more: object) -> Call:
@@ -386,13 +386,17 @@ async def changed(
     server: str = "files",
     here: bool = True,
 ) -> bool:
-    aim = Aim(tool=f"{server}.read", server=server, effect=Effect.LOCAL_READ, pin="p", here=here)
-    return await doors.changes_elsewhere.changed_since(Act(caller=caller, aim=aim), since)
+    aim = ActionTarget(
+        tool=f"{server}.read", server=server, effect=Effect.LOCAL_READ, pin="p", here=here
+    )
+    return await doors.changes_elsewhere.changed_since(
+        AccessRequest(caller=caller, target=aim), since
+    )
 
 
 async def elsewhere(doors: Doors, caller: Principal, call: Call) -> None:
     """Another process has made it."""
-    await doors.calls_elsewhere.begin(caller, call)
+    await doors.calls_elsewhere.record_start(caller, call)
 
 
 async def test_a_change_elsewhere_counts_for_its_principal_and_for_whatever_is_read_there(
@@ -403,7 +407,7 @@ async def test_a_change_elsewhere_counts_for_its_principal_and_for_whatever_is_r
     await doors.servers.add(root, a_server("search", launch=Http("https://search.example")))
     await elsewhere(doors, other, a_write(other))
     await elsewhere(doors, root, a_write(root, effect=Effect.EXTERNAL_READ))
-    await doors.calls.begin(root, a_write(root))
+    await doors.calls.record_start(root, a_write(root))
     assert not await changed(doors, root)
 
     await elsewhere(doors, root, a_write(root, "search"))
@@ -418,7 +422,7 @@ async def test_a_change_elsewhere_counts_for_its_principal_and_for_whatever_is_r
 
 
 async def test_whatever_may_change_something_counts_whoever_may_know_of_it(doors: Doors) -> None:
-    for effect in (each for each in Effect if not each.reads_only):
+    for effect in (each for each in Effect if not each.is_read_only):
         admin, secret = await doors.founded(effect.name), Label(Level.RESTRICTED)
         cleared, low = (replace(admin, clearance=label) for label in (secret, PUBLIC))
         await elsewhere(doors, cleared, a_write(admin, effect=effect, label=secret))

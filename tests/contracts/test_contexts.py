@@ -1,10 +1,10 @@
-"""What the guard may rely on of its tasks: `Contexts` and `ContextBook`."""
+"""What the guard may rely on of its tasks: `Contexts` and `ContextRegistry`."""
 
 from dataclasses import replace
 
 import pytest
 
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.contexts import OpenedContext, context_of
 from portico.guard.core.errors import ContextNotFound
@@ -27,12 +27,12 @@ def opened(caller: Principal, seed: str = "one") -> OpenedContext:
 
 async def test_what_is_read_adds_up_for_every_process(doors: Doors, root: Principal) -> None:
     here, there = doors.contexts, doors.contexts_elsewhere
-    assert await here.get(root) == TaskContext(id=context_of(root))
+    assert await here.get(root) == TaintContext(id=context_of(root))
 
-    await here.rise(root, TEAM, untrusted=False)
-    await there.rise(root, HR, untrusted=True)
-    await here.rise(root, SECRET, untrusted=False)
-    await there.rise(root, PUBLIC, untrusted=False)
+    await here.raise_taint(root, TEAM, untrusted=False)
+    await there.raise_taint(root, HR, untrusted=True)
+    await here.raise_taint(root, SECRET, untrusted=False)
+    await there.raise_taint(root, PUBLIC, untrusted=False)
 
     for each in (here, there):
         found = await each.get(root)
@@ -43,10 +43,10 @@ async def test_what_is_read_adds_up_for_every_process(doors: Doors, root: Princi
 async def test_what_one_process_knows_of_never_hides_what_another_has_read(
     doors: Doors, root: Principal
 ) -> None:
-    await doors.contexts.rise(root, TEAM, untrusted=True)
+    await doors.contexts.raise_taint(root, TEAM, untrusted=True)
 
-    await doors.contexts_elsewhere.rise(root, SECRET, untrusted=True)
-    await doors.contexts.rise(root, TEAM, untrusted=True)
+    await doors.contexts_elsewhere.raise_taint(root, SECRET, untrusted=True)
+    await doors.contexts.raise_taint(root, TEAM, untrusted=True)
 
     assert (await doors.contexts.get(root)).label == SECRET
 
@@ -56,7 +56,7 @@ async def test_it_stays_though_what_it_was_part_of_is_taken_back(
 ) -> None:
     with pytest.raises(RuntimeError):
         async with doors.together(root):
-            await doors.contexts.rise(root, TEAM, untrusted=True)
+            await doors.contexts.raise_taint(root, TEAM, untrusted=True)
             raise RuntimeError
 
     assert (await doors.contexts_elsewhere.get(root)).label == TEAM
@@ -70,16 +70,16 @@ async def test_keys_and_principals_and_what_is_opened_have_tasks_of_their_own(
     task, read = opened(root), replace(opened(root, "read"), label=TEAM, untrusted=True)
     at_it = replace(root, context=task.id)
 
-    await contexts.rise(one, SECRET, untrusted=True)
+    await contexts.raise_taint(one, SECRET, untrusted=True)
     for each in (task, read):
         await contexts.open(root, each)
         assert await contexts.find(root, each.id) == each
-    await contexts.rise(at_it, TEAM, untrusted=True)
+    await contexts.raise_taint(at_it, TEAM, untrusted=True)
 
     for who in (root, other, bob):
-        assert await contexts.get(who) == TaskContext(id=context_of(who))
+        assert await contexts.get(who) == TaintContext(id=context_of(who))
     for each in (task, read):
-        raised = TaskContext(id=each.id, label=TEAM, untrusted=True)
+        raised = TaintContext(id=each.id, label=TEAM, untrusted=True)
         assert await contexts.get(replace(root, context=each.id)) == raised
     assert await contexts.find(root, task.id) == replace(task, label=TEAM, untrusted=True)
     assert {its.name for its in await contexts.all(root)} == {"one", "read"}
@@ -101,14 +101,14 @@ async def test_a_task_is_nobody_elses_and_one_that_was_never_opened_is_nobodys(
         with pytest.raises(ContextNotFound):
             await contexts.get(at_it)
         with pytest.raises(ContextNotFound):
-            await contexts.rise(at_it, SECRET, untrusted=True)
+            await contexts.raise_taint(at_it, SECRET, untrusted=True)
         assert await contexts.find(who, id_) is None
         assert not await contexts.close(who, id_, BEGINNING)
     for who in (bob, stranger):
         assert await contexts.all(who) == []
     assert (await contexts.get(replace(root, context=task.id))).label == PUBLIC
     with pytest.raises(REFUSED):
-        await contexts.rise(nobody, TEAM, untrusted=True)
+        await contexts.raise_taint(nobody, TEAM, untrusted=True)
     with pytest.raises(REFUSED):
         await contexts.open(nobody, opened(nobody, "nobody's"))
 
@@ -122,7 +122,7 @@ async def test_a_closed_task_takes_in_what_is_under_way_and_nothing_is_done_in_i
 
     assert await contexts.close(root, task.id, BEGINNING)
     assert not await contexts.close(root, task.id, BEGINNING)
-    await contexts.rise(at_it, TEAM, untrusted=True)
+    await contexts.raise_taint(at_it, TEAM, untrusted=True)
 
     with pytest.raises(ContextNotFound):
         await contexts.get(at_it)

@@ -35,7 +35,7 @@ LATER = BEGINNING + timedelta(minutes=1)
 
 async def begun(doors: Doors, starter: Principal, name: str = "first", **rest: Any) -> Debate:
     debate = a_debate(starter, name, **rest)
-    await doors.debates.begin(starter, debate)
+    await doors.debates.add(starter, debate)
     return debate
 
 
@@ -68,8 +68,8 @@ async def test_a_debate_is_read_as_it_was_begun(doors: Doors, admin: Principal) 
         parts_most=3,
     )
 
-    await doors.debates.begin(admin, debate)
-    await doors.debates.begin(admin, replace(debate, seed=1))
+    await doors.debates.add(admin, debate)
+    await doors.debates.add(admin, replace(debate, seed=1))
 
     whole = await doors.debates.read(admin, debate.id)
     assert whole.debate == debate
@@ -138,7 +138,7 @@ async def test_notes_are_in_order_and_a_debate_becomes_as_secret_as_they_are(
     doors: Doors, admin: Principal, low: Principal
 ) -> None:
     """How secret it was at first stays known."""
-    debate = await begun(doors, admin, private=False, began=TEAM)
+    debate = await begun(doors, admin, private=False, start_label=TEAM)
     notes = [replace(said(), name=f"said:{name}", at=BEGINNING) for name in "zamkb"]
     for note in notes:
         await doors.debates.note(admin, debate.id, note, TEAM)
@@ -149,7 +149,7 @@ async def test_notes_are_in_order_and_a_debate_becomes_as_secret_as_they_are(
 
     whole = await doors.debates.read(admin, debate.id)
     assert whole.notes == (*notes, said(), said(BERT))
-    assert (whole.debate.label, whole.debate.began) == (FINANCE, TEAM)
+    assert (whole.debate.label, whole.debate.start_label) == (FINANCE, TEAM)
     assert await listed(doors, low) == []
     with pytest.raises(DebateNotFound):
         await doors.debates.read(low, debate.id)
@@ -158,10 +158,10 @@ async def test_notes_are_in_order_and_a_debate_becomes_as_secret_as_they_are(
 async def test_nothing_is_written_below_what_its_task_has_read(doors: Doors) -> None:
     admin = await cleared_root(doors)
     debate = await begun(doors, admin)
-    await doors.contexts.rise(admin, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(admin, FINANCE, untrusted=False)
 
     with pytest.raises(WriteDown):
-        await doors.debates.begin(admin, a_debate(admin, "second"))
+        await doors.debates.add(admin, a_debate(admin, "second"))
     with pytest.raises(WriteDown):
         await doors.debates.note(admin, debate.id, said(), TEAM)
     with pytest.raises(WriteDown):
@@ -187,7 +187,7 @@ async def test_nobody_writes_what_they_may_not_see_or_as_somebody_else(
         begun(doors, low, "second", label=FINANCE),
         begun(doors, admin, "below", project=str(hidden.id), label=TEAM),
         begun(doors, other, "part", part_of=whole.id),
-        doors.debates.begin(admin, a_debate(other, label=PUBLIC)),
+        doors.debates.add(admin, a_debate(other, label=PUBLIC)),
     ):
         with pytest.raises(REFUSED):
             await refused

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from portico.bridge.core.errors import WriteDown
-from portico.debate.core.debates import Ballot, Debate, DebateStatus, Known
+from portico.debate.core.debates import Ballot, Debate, DebateStatus, KnownOutcome
 from portico.debate.core.errors import DebateNotFound
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
@@ -29,7 +29,7 @@ async def held(
 ) -> Debate:
     """In which both voices have answered, and which is decided."""
     debate = a_debate(starter, name, label=label, private=private)
-    await doors.debates.begin(starter, debate)
+    await doors.debates.add(starter, debate)
     await doors.debates.note(starter, debate.id, said(), label)
     await doors.debates.note(starter, debate.id, said(BERT, "22", confidence=None), label)
     return await doors.debates.end(
@@ -57,7 +57,7 @@ async def test_what_is_known_is_who_said_what_and_what_was_right(doors: Doors) -
     known = await doors.outcomes.known(admin, [ANNA.target], limit=10, before=LATER)
 
     assert known == [
-        Known(
+        KnownOutcome(
             topic="network",
             ballots=(
                 Ballot(voice=ANNA.target, key="80", confidence=0.5),
@@ -119,7 +119,7 @@ async def test_nobody_marks_what_they_may_not_read_or_below_what_they_have_read(
 
     with pytest.raises(DebateNotFound):
         await doors.outcomes.mark(other, an_outcome(other, debate))
-    await doors.contexts.rise(admin, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(admin, FINANCE, untrusted=False)
     with pytest.raises(WriteDown):
         await doors.outcomes.mark(admin, an_outcome(admin, debate))
 

@@ -39,7 +39,7 @@ async def test_a_persona_that_is_removed_is_gone(doors: Doors, admin: Principal)
 async def test_a_task_that_has_read_something_changes_no_persona(doors: Doors) -> None:
     admin = await cleared_root(doors)
     await doors.personas.put(admin, a_persona("zoe"))
-    await doors.contexts.rise(admin, TEAM, untrusted=False)
+    await doors.contexts.raise_taint(admin, TEAM, untrusted=False)
 
     with pytest.raises(WriteDown):
         await doors.personas.put(admin, a_persona("zoe", "It is in the safe."))

@@ -31,7 +31,7 @@ async def begun(
 ) -> Debate:
     cap = Cap(tokens=tokens, money=None if money is None else Decimal(money))
     debate = a_debate(starter, name, cap=cap, **rest)
-    await doors.debates.begin(starter, debate)
+    await doors.debates.add(starter, debate)
     return debate
 
 
@@ -201,7 +201,7 @@ async def test_what_is_charged_is_as_secret_as_what_its_task_has_read(doors: Doo
     admin = await cleared_root(doors)
     project = await a_project(doors, admin)
     debate = await in_project(doors, admin, project, "a")
-    await doors.contexts.rise(admin, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(admin, FINANCE, untrusted=False)
 
     assert await doors.purse.reserve(admin, debate.id, "a", cost(10)) == ()
 
@@ -220,7 +220,7 @@ async def test_a_cap_is_set_for_all_who_see_the_project(doors: Doors, admin: Pri
             await doors.purse.cap_project(team, nowhere, Cap(tokens=1))
         with pytest.raises(ProjectNotFound):
             await doors.purse.project(team, nowhere)
-    await doors.contexts.rise(admin, FINANCE, untrusted=False)
+    await doors.contexts.raise_taint(admin, FINANCE, untrusted=False)
     with pytest.raises(WriteDown):
         await doors.purse.cap_project(admin, str(project.id), Cap(tokens=1))
 

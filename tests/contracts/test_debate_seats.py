@@ -11,8 +11,8 @@ from portico.debate.core.debates import Debate, DebateStatus
 from portico.debate.core.errors import (
     DebateNotFound,
     DebateOver,
+    NoAnswerExpected,
     NoSeatLeft,
-    NothingAsked,
     NotSeated,
 )
 from portico.kernel.principal import Principal
@@ -29,7 +29,7 @@ async def seated(doors: Doors, guests: int = 2) -> tuple[Principal, Principal, D
     admin = await cleared_root(doors)
     guest = await joined(doors, admin, "guest", FINANCE)
     debate = a_debate(admin, guests=guests)
-    await doors.debates.begin(admin, debate)
+    await doors.debates.add(admin, debate)
     await doors.debates.join(guest, debate.id, a_guest(guest))
     return admin, guest, debate
 
@@ -45,12 +45,12 @@ async def test_a_guest_is_one_of_the_voices(doors: Doors) -> None:
     with pytest.raises(DebateNotFound):
         await doors.debates.note(guest, debate.id, said(), TEAM)
     read = (await doors.debates.read(admin, debate.id)).debate
-    assert read.voices == (*debate.voices, a_guest(guest))
+    assert read.debaters == (*debate.debaters, a_guest(guest))
 
 
 async def test_no_more_sit_down_than_there_are_seats(doors: Doors, admin: Principal) -> None:
     debate = a_debate(admin, guests=2)
-    await doors.debates.begin(admin, debate)
+    await doors.debates.add(admin, debate)
     guests = [await joined(doors, admin, f"guest {number}") for number in range(5)]
 
     came = await asyncio.gather(
@@ -59,13 +59,13 @@ async def test_no_more_sit_down_than_there_are_seats(doors: Doors, admin: Princi
     )
 
     none = a_debate(admin, "none")
-    await doors.debates.begin(admin, none)
+    await doors.debates.add(admin, none)
     with pytest.raises(NoSeatLeft):
         await doors.debates.join(admin, none.id, a_guest(admin))
     with pytest.raises(NotSeated):
         await doors.seats.seat(admin, none.id)
     assert sum(isinstance(each, NoSeatLeft) for each in came) == 3
-    assert len((await doors.debates.read(admin, debate.id)).debate.voices) == 4
+    assert len((await doors.debates.read(admin, debate.id)).debate.debaters) == 4
 
 
 async def test_nobody_joins_what_they_may_not_know_of(doors: Doors, admin: Principal) -> None:
@@ -73,7 +73,7 @@ async def test_nobody_joins_what_they_may_not_know_of(doors: Doors, admin: Princ
     secret = a_debate(admin, "secret", label=FINANCE, guests=1)
     alone = a_debate(admin, "alone")
     for debate in (secret, alone):
-        await doors.debates.begin(admin, debate)
+        await doors.debates.add(admin, debate)
 
     for debate in (secret, alone):
         with pytest.raises(DebateNotFound):
@@ -142,9 +142,9 @@ async def test_only_what_was_asked_of_them_is_theirs_to_answer(doors: Doors) -> 
     with pytest.raises(NotSeated):
         await doors.seats.seat(stranger, debate.id)
     await doors.seats.ask(admin, debate.id, an_ask(replace(a_guest(other), name="guest:nobody")))
-    with pytest.raises(NothingAsked):
+    with pytest.raises(NoAnswerExpected):
         await doors.seats.answer(other, debate.id, "said:1", a_reply())
-    with pytest.raises(NothingAsked):
+    with pytest.raises(NoAnswerExpected):
         await doors.seats.answer(guest, debate.id, "said:7", a_reply())
     with pytest.raises(NotSeated):
         await doors.seats.answer(stranger, debate.id, "said:1", a_reply())
@@ -158,7 +158,7 @@ async def test_who_has_read_more_neither_joins_nor_answers_nor_asks(doors: Doors
     late = await joined(doors, admin, "late", SECRET)
     await doors.seats.ask(admin, debate.id, an_ask(a_guest(guest)))
     for each in (guest, late, admin):
-        await doors.contexts.rise(each, FINANCE, untrusted=False)
+        await doors.contexts.raise_taint(each, FINANCE, untrusted=False)
 
     with pytest.raises(WriteDown):
         await doors.debates.join(late, debate.id, a_guest(late))

@@ -21,21 +21,21 @@ from portico.engine.core.errors import (
 from portico.engine.core.runs import (
     Discreet,
     Failure,
-    Place,
-    Queue,
+    QueueConfig,
+    QueuePlacement,
     RunPosition,
     RunStatus,
     StepState,
 )
-from portico.engine.runs import Kind, RunWish
+from portico.engine.runs import Kind, RunSpec
 from portico.kernel.durable import Action, Durable
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from tests.contracts.engines import Engine, dbos_engine, inline_engine
 
 QUEUES = [
-    Queue(name="narrow", a_process=1, look=timedelta(milliseconds=50)),
-    Queue(name="fair", a_partition=1, look=timedelta(milliseconds=50)),
+    QueueConfig(name="narrow", a_process=1, look=timedelta(milliseconds=50)),
+    QueueConfig(name="fair", a_partition=1, look=timedelta(milliseconds=50)),
 ]
 
 
@@ -76,7 +76,7 @@ class Works:
         return [str(caller.id), caller.name, sorted(caller.scopes), str(caller.clearance)]
 
     async def race(self, durable: Durable, given: JsonObject) -> JsonValue:
-        begun = [durable.begin(f"runner-{n}", self._does(f"runner-{n}")) for n in range(4)]
+        begun = [durable.start(f"runner-{n}", self._does(f"runner-{n}")) for n in range(4)]
         order = []
         while begun:
             first = await durable.wait_any(begun)
@@ -205,7 +205,7 @@ async def test_a_run_does_its_steps_and_gives_what_it_came_to(engine: Engine, wo
 
 
 async def test_the_same_key_starts_one_run(engine: Engine, works: Works) -> None:
-    wish = RunWish(kind="chain", key="k")
+    wish = RunSpec(kind="chain", key="k")
 
     one, other = await asyncio.gather(*(engine.start(engine.ana, wish) for _ in range(2)))
     await engine.over(one.id)
@@ -215,7 +215,7 @@ async def test_the_same_key_starts_one_run(engine: Engine, works: Works) -> None
     assert third.status is RunStatus.DONE
     assert works.done == ["link-0", "link-1", "link-2"]
     with pytest.raises(KeyReused):
-        await engine.start(engine.ana, RunWish(kind="chain", key="k", input={"a": 2}))
+        await engine.start(engine.ana, RunSpec(kind="chain", key="k", input={"a": 2}))
 
 
 async def test_steps_begun_together_end_in_an_order_that_is_kept(engine: Engine) -> None:
@@ -443,10 +443,12 @@ async def test_a_list_can_say_how_many_steps_are_over(engine: Engine) -> None:
 async def test_a_narrow_queue_lets_one_go_at_a_time_the_most_urgent_first(
     engine: Engine, works: Works
 ) -> None:
-    await engine.started("first", place=Place(queue="narrow"))
+    await engine.started("first", place=QueuePlacement(queue="narrow"))
     await works.going.wait()
     runs = [
-        await engine.started("busy", {"name": name}, Place(queue="narrow", priority=priority))
+        await engine.started(
+            "busy", {"name": name}, QueuePlacement(queue="narrow", priority=priority)
+        )
         for name, priority in [("late", 30), ("soon", 10), ("then", 20)]
     ]
     works.free.set()
@@ -460,7 +462,7 @@ async def test_a_narrow_queue_lets_one_go_at_a_time_the_most_urgent_first(
 async def test_runs_with_the_same_partition_key_take_turns(engine: Engine, works: Works) -> None:
     engine.hold()
     runs = [
-        await engine.started("busy", {"name": key}, Place(queue="fair", partition=key))
+        await engine.started("busy", {"name": key}, QueuePlacement(queue="fair", partition=key))
         for key in ["a", "a", "a", "b", "b", "b"]
     ]
     engine.let_go()

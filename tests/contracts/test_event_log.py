@@ -38,7 +38,7 @@ def new(
     type_: str, *, topic: str = "t", label: Label = PUBLIC, topic_label: Label = PUBLIC
 ) -> NewEntry:
     return NewEntry(
-        topic=topic, type=type_, facts={"of": type_}, label=label, topic_label=topic_label
+        topic=topic, type=type_, details={"of": type_}, label=label, topic_label=topic_label
     )
 
 
@@ -57,13 +57,13 @@ async def test_entries_come_back_as_they_were_told_numbered_without_a_gap(
     facts: JsonObject = {"z": 1, "a": {"y": None, "b": [1.5, "é"]}}
 
     numbers = await log.append(root, [new("a"), new("b", topic="other"), new("c")])
-    later = await log.append(root, [NewEntry(topic="t", type="d.e", facts=facts)])
+    later = await log.append(root, [NewEntry(topic="t", type="d.e", details=facts)])
 
     page = await log.read(root, "t", after=0, limit=100)
     assert (numbers, later) == ([1, 1, 2], [3])
-    told = [(entry.number, entry.type, entry.facts) for entry in page.entries]
+    told = [(entry.number, entry.type, entry.details) for entry in page.entries]
     assert told == [(1, "a", {"of": "a"}), (2, "c", {"of": "c"}), (3, "d.e", facts)]
-    assert list(page.entries[-1].facts) == ["z", "a"]
+    assert list(page.entries[-1].details) == ["z", "a"]
     assert {entry.by for entry in page.entries} == {root.id}
     assert sorted(entry.at for entry in page.entries) == [entry.at for entry in page.entries]
     assert (page.position, page.first, page.more) == (3, 1, False)

@@ -1,4 +1,4 @@
-"""What the gateway may rely on of what it learns: `Shapes`, `SeenFlows`, `EdgeBook` and
+"""What the gateway may rely on of what it learns: `Shapes`, `SeenFlows`, `EdgeStore` and
 `LearntCounts`."""
 
 import asyncio
@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace, merged, shape_of
+from portico.gateway.core.inferred_schema import ObservedSchema, Passed, ToolPlace, merged, shape_of
 from portico.gateway.core.servers import ServerId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
@@ -24,7 +24,7 @@ READ, LIST, SEND = ToolPlace(FILES.id, "read"), ToolPlace(FILES.id, "list"), Too
 SECRET = Label(Level.TEAM, frozenset({"hr", "legal"}))
 BELOW = Label(Level.RESTRICTED, frozenset({"hr"}))
 ONE, OTHER = shape_of({"id": 1, "größe": [{"a": None}]}), shape_of({"id": "x"})
-SHAPE = SeenShape("p", 1, ONE)
+SHAPE = ObservedSchema("p", 1, ONE)
 PASSED = Passed(READ, "json.items[0].id", SEND, "to")
 LISTED = ToolEdge(LIST, READ, EdgeKind.FOLLOWS)
 FED = ToolEdge(READ, SEND, EdgeKind.FEEDS)
@@ -49,18 +49,18 @@ async def test_what_is_learnt_of_shapes_is_put_together_until_the_definition_is_
     shapes = doors.shapes
     assert await shapes.known(home, {READ: "p"}) == {}
 
-    await shapes.learn(home, {READ: SeenShape("p", 2, ONE), LIST: SHAPE})
-    await shapes.learn(home, {READ: SeenShape("p", 3, OTHER)})
+    await shapes.learn(home, {READ: ObservedSchema("p", 2, ONE), LIST: SHAPE})
+    await shapes.learn(home, {READ: ObservedSchema("p", 3, OTHER)})
     await shapes.learn(home, {})
     assert await shapes.known(home, {}) == {}
     assert await shapes.known(home, {READ: "p", LIST: "p", SEND: "p"}) == {
-        READ: SeenShape("p", 5, merged(ONE, OTHER)),
+        READ: ObservedSchema("p", 5, merged(ONE, OTHER)),
         LIST: SHAPE,
     }
 
-    await shapes.learn(home, {READ: SeenShape("new", 1, OTHER)})
+    await shapes.learn(home, {READ: ObservedSchema("new", 1, OTHER)})
     assert await shapes.known(home, {READ: "p"}) == {}
-    assert await shapes.known(home, {READ: "new"}) == {READ: SeenShape("new", 1, OTHER)}
+    assert await shapes.known(home, {READ: "new"}) == {READ: ObservedSchema("new", 1, OTHER)}
 
 
 async def test_what_was_passed_on_most_often_comes_first(doors: Doors, home: Principal) -> None:
@@ -251,7 +251,7 @@ async def test_only_what_was_seen_last_stays(doors: Doors, home: Principal) -> N
 
 
 async def learnt_everything(doors: Doors, caller: Principal, label: Label = PUBLIC) -> None:
-    await doors.shapes.learn(caller, {READ: SHAPE, SEND: SeenShape("p", 1, OTHER)})
+    await doors.shapes.learn(caller, {READ: SHAPE, SEND: ObservedSchema("p", 1, OTHER)})
     await doors.flows.learn(caller, {PASSED: 1, replace(PASSED, producer=SEND): 1})
     edges = {LISTED: seen(2), FED: seen(1), replace(FED, earlier=SEND): seen(1)}
     await doors.edges.learn(caller, label, edges)

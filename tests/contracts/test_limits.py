@@ -11,7 +11,7 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.guard.budgets import PostgresBudgets
 from portico.adapters.postgres.guard.rules import PostgresCallLimits
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.access_request import AccessRequest, ActionTarget
 from portico.guard.core.errors import BudgetNotFound, BudgetTaken, LimitReached
 from portico.guard.core.rate_limits import CallRates
 from portico.guard.ports import Budgets, CallLimits
@@ -45,18 +45,20 @@ async def budgets(addresses: Addresses | None) -> AsyncIterator[Budgets]:
         yield PostgresBudgets(Transactions(pool))
 
 
-def an_act(caller: Principal, tool: str = "files.read") -> Act:
-    aim = Aim(tool=tool, server=tool.partition(".")[0], effect=Effect.EXTERNAL_WRITE, pin="0" * 64)
-    return Act(caller=caller, aim=aim)
+def an_act(caller: Principal, tool: str = "files.read") -> AccessRequest:
+    aim = ActionTarget(
+        tool=tool, server=tool.partition(".")[0], effect=Effect.EXTERNAL_WRITE, pin="0" * 64
+    )
+    return AccessRequest(caller=caller, target=aim)
 
 
-async def take(limits: CallLimits, act: Act) -> None:
+async def take(limits: CallLimits, act: AccessRequest) -> None:
     """As something does that is allowed."""
     await limits.take_own(act)
     await limits.take_shared(act)
 
 
-async def taken(limits: CallLimits, act: Act, most: int = 20) -> int:
+async def taken(limits: CallLimits, act: AccessRequest, most: int = 20) -> int:
     for count in range(most):
         try:
             await take(limits, act)

@@ -11,7 +11,7 @@ from portico.guard.core.errors import NameTaken
 from portico.guard.core.keys import ApiKey, Purpose, StoredKey
 from portico.guard.core.oauth_logins import (
     Attempt,
-    Known,
+    ClientRegistration,
     LoginClient,
     LoginPlace,
     Tokens,
@@ -28,7 +28,9 @@ from tests.contracts.doors import REFUSED, Doors
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EARLY = NOW - timedelta(minutes=1)
 URL = "https://tools.example/mcp"
-KNOWN = Known(server=SIGN_IN, client_id="c", secret="hush", method="none", resource=URL)
+KNOWN = ClientRegistration(
+    server=SIGN_IN, client_id="c", secret="hush", method="none", resource=URL
+)
 
 
 def tokens(name: str) -> Tokens:
@@ -112,7 +114,7 @@ async def test_what_was_begun_is_taken_once_and_in_time(doors: Doors) -> None:
     _, ana, ben = await a_town(doors)
     logins = doors.logins
     for name, place in (("a", ana), ("b", ben), ("late", ana)):
-        await logins.begun(digest_of(name), begun(place))
+        await logins.put_attempt(digest_of(name), begun(place))
 
     assert await logins.take(digest_of("nobody's"), EARLY) is None
     assert await logins.find(digest_of("a"), NOW) is None
@@ -130,9 +132,9 @@ async def test_what_was_begun_is_taken_once_and_in_time(doors: Doors) -> None:
 
 async def test_of_what_one_person_has_begun_only_the_latest_few_stay(doors: Doors) -> None:
     _, ana, ben = await a_town(doors)
-    await doors.logins.begun(digest_of("ben's"), begun(ben))
+    await doors.logins.put_attempt(digest_of("ben's"), begun(ben))
     for number in range(6):
-        await doors.logins.begun(digest_of(str(number)), begun(ana))
+        await doors.logins.put_attempt(digest_of(str(number)), begun(ana))
 
     found = [await doors.logins.take(digest_of(str(number)), EARLY) for number in range(6)]
 

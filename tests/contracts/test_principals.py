@@ -1,4 +1,4 @@
-"""What the guard may rely on of `Principals`, and of `Together`."""
+"""What the guard may rely on of `Principals`, and of `UnitOfWork`."""
 
 import asyncio
 from dataclasses import replace
@@ -193,7 +193,7 @@ async def test_of_two_changes_at_once_neither_undoes_the_other(
     change = ChangePrincipal(
         principals=doors.principals,
         keys=doors.keys,
-        together=doors.together,
+        unit_of_work=doors.together,
         audit=doors.audit,
         clock=TickingClock(),
     )

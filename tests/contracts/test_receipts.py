@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from portico.engine.core.errors import KeyReused
-from portico.engine.core.idempotency import Answer, Claim, Receipt
+from portico.engine.core.idempotency import Claim, StoredResponse, WriteOutcome
 from portico.engine.ports import Receipts
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NameTaken, PrincipalNotFound
@@ -27,12 +27,12 @@ class Counting:
         self._doors = doors
         self._caller = caller
 
-    async def __call__(self) -> Answer:
+    async def __call__(self) -> StoredResponse:
         self.done += 1
         for _ in range(3):
             await self._doors.spaces.get(self._caller)
             await asyncio.sleep(0)  # lets whoever else wants to do it try
-        return Answer({"number": self.done}, shown_once={"key": "a new key"})
+        return StoredResponse({"number": self.done}, shown_once={"key": "a new key"})
 
 
 @pytest.fixture
@@ -45,10 +45,12 @@ def action(doors: Doors, root: Principal) -> Counting:
     return Counting(doors, root)
 
 
-def adding(doors: Doors, caller: Principal, identity: Identity) -> Callable[[], Awaitable[Answer]]:
-    async def action() -> Answer:
+def adding(
+    doors: Doors, caller: Principal, identity: Identity
+) -> Callable[[], Awaitable[StoredResponse]]:
+    async def action() -> StoredResponse:
         await doors.principals.add(caller, identity)
-        return Answer({"id": str(identity.id)})
+        return StoredResponse({"id": str(identity.id)})
 
     return action
 
@@ -62,8 +64,8 @@ async def test_the_second_time_it_is_only_answered(
     second = await receipts.once(root, CLAIM, action)
 
     assert action.done == 1
-    assert first == Receipt({"number": 1, "key": "a new key"}, replayed=False)
-    assert second == Receipt({"number": 1}, replayed=True)
+    assert first == WriteOutcome({"number": 1, "key": "a new key"}, replayed=False)
+    assert second == WriteOutcome({"number": 1}, replayed=True)
     with pytest.raises(KeyReused, match="'k1'"):
         await receipts.once(root, replace(CLAIM, fingerprint="other"), action)
     assert action.done == 1
@@ -71,8 +73,8 @@ async def test_the_second_time_it_is_only_answered(
         assert not (await receipts.once(root, other, action)).replayed
     assert action.done == 3
 
-    async def in_order() -> Answer:
-        return Answer({"z": 1, "a": {"y": None, "b": [1.5, "é"]}})
+    async def in_order() -> StoredResponse:
+        return StoredResponse({"z": 1, "a": {"y": None, "b": [1.5, "é"]}})
 
     told = [await receipts.once(root, replace(CLAIM, key="order"), in_order) for _ in range(2)]
     assert [list(each.body) for each in told] == [["z", "a"]] * 2
@@ -96,12 +98,12 @@ async def test_if_the_first_of_two_fails_the_second_does_it(
 ) -> None:
     begun = asyncio.Event()
 
-    async def failing() -> Answer:
+    async def failing() -> StoredResponse:
         begun.set()
         await doors.spaces.get(root)
         raise OSError("the disk is full")
 
-    async def second() -> Receipt:
+    async def second() -> WriteOutcome:
         await begun.wait()
         return await doors.receipts.once(root, CLAIM, action)
 
@@ -110,7 +112,7 @@ async def test_if_the_first_of_two_fails_the_second_does_it(
     )
 
     assert isinstance(failed, OSError)
-    assert isinstance(receipt, Receipt)
+    assert isinstance(receipt, WriteOutcome)
     assert (receipt.replayed, action.done) == (False, 1)
 
 
@@ -138,7 +140,7 @@ async def test_what_an_action_wrote_before_it_failed_is_gone(doors: Doors, root:
     bob = an_identity("bob")
     await doors.settings.put(root, "theme", "before")
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         await doors.settings.put(root, "theme", "during")
         await doors.principals.add(root, bob)
         await doors.founded("acme")
@@ -162,13 +164,13 @@ async def test_an_action_may_act_in_another_space_and_get_over_a_refusal(
     """Founding a space does the first: its first rows are written as its admin."""
     eve = an_identity("eve")
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         acme = await doors.founded("acme")
         with pytest.raises(NameTaken):
             await doors.principals.add(root, replace(eve, name="root"))
         await doors.principals.add(root, eve)
         assert (await doors.spaces.get(root)).name == "home"
-        return Answer({"space": str(acme.space)})
+        return StoredResponse({"space": str(acme.space)})
 
     receipt = await doors.receipts.once(root, CLAIM, action)
 

@@ -1,4 +1,4 @@
-"""What the gateway may rely on of `Results`, `Acquaintances` and `Vectors`."""
+"""What the gateway may rely on of `Results`, `ToolUsageStore` and `Vectors`."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from portico.gateway.core.calls import KeptResult, ResultId
+from portico.gateway.core.calls import ResultId, StoredResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ResultNotFound
-from portico.gateway.ports import Acquaintances, Results, Vectors
+from portico.gateway.ports import Results, ToolUsageStore, Vectors
 from portico.guard.core.authentication import as_principal
 from portico.kernel.json import JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
@@ -26,7 +26,7 @@ Made = Mapping[str, NDArray[np.float32]]
 DAY = timedelta(days=1)
 TOMORROW = BEGINNING + DAY
 RESULT = ResultId.mint(BEGINNING, SeededEntropy("result"))
-X = KeptResult(content="x")
+X = StoredResult(content="x")
 HR = frozenset({"hr"})
 READ, WRITE, LIST = (ToolRef("files", name) for name in ("read", "write", "list"))
 CONTENTS: list[JsonValue] = [None, "", "a\0b 😀", "half \ud800", 2**60, {"text": "x" * 300_000}]
@@ -39,7 +39,7 @@ def results(doors: Doors) -> Results:
 
 
 @pytest.fixture
-def known(doors: Doors) -> Acquaintances:
+def known(doors: Doors) -> ToolUsageStore:
     return doors.acquaintances
 
 
@@ -54,7 +54,7 @@ async def test_a_result_comes_back_as_it_was_kept_first_until_its_time_is_over(
     entropy = SeededEntropy("contents")
     for content in CONTENTS:
         result = ResultId.mint(BEGINNING, entropy)
-        kept = KeptResult(content=content, label=Label(Level.TEAM), untrusted=False)
+        kept = StoredResult(content=content, label=Label(Level.TEAM), untrusted=False)
         with pytest.raises(ResultNotFound):
             await results.get(root, result, BEGINNING)
 
@@ -78,7 +78,7 @@ async def test_nobody_else_has_it_not_even_in_the_same_space(doors: Doors, root:
             await results.get(other, RESULT, BEGINNING)
     for other in (root, nobody, a_person("nobody", space=a_space("nowhere"))):
         with pytest.raises(REFUSED):
-            await results.keep(other, RESULT, KeptResult(content="y"), TOMORROW)
+            await results.keep(other, RESULT, StoredResult(content="y"), TOMORROW)
 
     assert await results.get(bob, RESULT, BEGINNING) == X
 
@@ -87,7 +87,7 @@ async def test_many_at_once_are_all_kept(doors: Doors, root: Principal) -> None:
     bob = as_principal(await doors.joined(root, "bob"))
     entropy = SeededEntropy("many")
     kept = [
-        (who, ResultId.mint(BEGINNING, entropy), KeptResult(content=number))
+        (who, ResultId.mint(BEGINNING, entropy), StoredResult(content=number))
         for number in range(20)
         for who in (root, bob)
     ]
@@ -103,9 +103,9 @@ async def test_it_is_as_secret_as_what_its_task_had_read(doors: Doors, root: Pri
     results, secret = doors.results, Label(Level.CONFIDENTIAL, HR)
     cleared, low = replace(root, clearance=secret), replace(root, clearance=PUBLIC, place="low")
     above, other = replace(low, clearance=Label(Level.TEAM, HR)), SeededEntropy("other")
-    await doors.contexts.rise(cleared, secret, untrusted=True)
+    await doors.contexts.raise_taint(cleared, secret, untrusted=True)
 
-    kept = KeptResult(content="x", label=Label(Level.TEAM), untrusted=False)
+    kept = StoredResult(content="x", label=Label(Level.TEAM), untrusted=False)
     await results.keep(cleared, RESULT, kept, TOMORROW)
     found = await results.get(cleared, RESULT, BEGINNING)
     assert (found.label, found.untrusted) == (secret, True)
@@ -119,7 +119,7 @@ async def test_it_is_as_secret_as_what_its_task_had_read(doors: Doors, root: Pri
 
 async def test_what_is_kept_cannot_be_read_where_it_stands(doors: Doors, root: Principal) -> None:
     """Whoever has a copy of the database has no more than that."""
-    kept = KeptResult(content={"token": "canary-of-a-result"})
+    kept = StoredResult(content={"token": "canary-of-a-result"})
 
     await doors.results.keep(root, RESULT, kept, TOMORROW)
 
@@ -131,7 +131,7 @@ async def test_what_is_kept_cannot_be_read_where_it_stands(doors: Doors, root: P
 
 
 async def test_what_was_found_or_used_last_comes_first_with_what_it_was_found_for(
-    known: Acquaintances, root: Principal
+    known: ToolUsageStore, root: Principal
 ) -> None:
     assert await known.known(root, 10) == []
     assert await known.most_used(root, 10) == []
@@ -150,7 +150,7 @@ async def test_what_was_found_or_used_last_comes_first_with_what_it_was_found_fo
 
 
 async def test_what_is_used_most_comes_first_and_counts_half_after_a_week(
-    known: Acquaintances, root: Principal
+    known: ToolUsageStore, root: Principal
 ) -> None:
     """What was only found does not, and a clock that was put back makes nothing count for more."""
 
@@ -171,7 +171,7 @@ async def test_what_is_used_most_comes_first_and_counts_half_after_a_week(
 
 
 async def test_of_uses_that_are_told_at_once_none_is_lost(
-    known: Acquaintances, root: Principal
+    known: ToolUsageStore, root: Principal
 ) -> None:
     more, less = ToolRef("a", "more"), ToolRef("a", "less")
     async with asyncio.TaskGroup() as group:

@@ -33,7 +33,7 @@ WHOLE = replace(
     ruling=Ruling.ALLOW,
     reads=True,
     tainted=True,
-    upto=Label(Level.CONFIDENTIAL, frozenset({"finance", "hr"})),
+    max_label=Label(Level.CONFIDENTIAL, frozenset({"finance", "hr"})),
     context=ContextId.mint(BEGINNING, SeededEntropy("c")),
     expires_at=BEGINNING + timedelta(days=3650),
     approval=ApprovalId.mint(BEGINNING, SeededEntropy("a")),

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.secrets import AgeFile, DrawerSecrets, OsKeyring
+from portico.adapters.secrets import AgeFile, OsKeyring, SecretsInStore
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.guard.core.secrets import KeptSecret
+from portico.guard.core.secrets import StoredSecret
 from portico.guard.ports import Secrets
 from portico.testing.guard import a_person, a_space
 from portico.testing.memory_store import BEGINNING
@@ -16,8 +16,8 @@ from tests.adapters.secrets.keyrings import MemoryKeyring
 
 ANA = a_person("ana")
 EVE = a_person("eve", space=a_space("elsewhere"))
-GITHUB = KeptSecret("github", BEGINNING, "ana")
-AWS = KeptSecret("aws", BEGINNING + timedelta(days=1), "bob")
+GITHUB = StoredSecret("github", BEGINNING, "ana")
+AWS = StoredSecret("aws", BEGINNING + timedelta(days=1), "bob")
 CANARY = "canary-of-a-contract"
 
 
@@ -33,10 +33,10 @@ def secrets(request: pytest.FixtureRequest, tmp_path: Path, known: KnownSecrets)
             return MemorySecrets()
         case "age":
             file = AgeFile(tmp_path / "secrets.age", tmp_path / "identity")
-            return DrawerSecrets(lambda: file, known.learn)
+            return SecretsInStore(lambda: file, known.learn)
         case _:
             keyring = OsKeyring(MemoryKeyring(), "portico x", tmp_path / "lock")
-            return DrawerSecrets(lambda: keyring, known.learn)
+            return SecretsInStore(lambda: keyring, known.learn)
 
 
 async def test_what_is_put_last_is_there_for_its_space_until_it_is_removed(
@@ -55,7 +55,7 @@ async def test_what_is_put_last_is_there_for_its_space_until_it_is_removed(
     assert await secrets.all(EVE) == []
     assert not await secrets.remove(EVE, "github")
 
-    later = KeptSecret("github", AWS.set_at, "bob")
+    later = StoredSecret("github", AWS.set_at, "bob")
     await secrets.put(ANA, later, "the next")
     assert await secrets.get(ANA, "github") == "the next"
     assert await secrets.all(ANA) == [AWS, later]
@@ -68,9 +68,9 @@ async def test_a_value_that_another_process_has_set_is_learnt_when_it_is_read(
     tmp_path: Path, known: KnownSecrets
 ) -> None:
     file = AgeFile(tmp_path / "secrets.age", tmp_path / "identity")
-    await DrawerSecrets(lambda: file, KnownSecrets().learn).put(ANA, GITHUB, CANARY)
+    await SecretsInStore(lambda: file, KnownSecrets().learn).put(ANA, GITHUB, CANARY)
 
-    await DrawerSecrets(lambda: file, known.learn).get(ANA, "github")
+    await SecretsInStore(lambda: file, known.learn).get(ANA, "github")
 
     assert CANARY not in known.clean(f"a log says {CANARY}")
 
@@ -78,7 +78,7 @@ async def test_a_value_that_another_process_has_set_is_learnt_when_it_is_read(
 async def test_nothing_here_holds_the_loop_up(tmp_path: Path, nothing_blocks: None) -> None:
     del nothing_blocks
     file = AgeFile(tmp_path / "secrets.age", tmp_path / "identity")
-    secrets = DrawerSecrets(lambda: file, KnownSecrets().learn)
+    secrets = SecretsInStore(lambda: file, KnownSecrets().learn)
 
     await secrets.put(ANA, GITHUB, CANARY)
 

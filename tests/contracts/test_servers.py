@@ -10,7 +10,6 @@ from portico.gateway.core.catalog_snapshot import Definition, Tool
 from portico.gateway.core.errors import ServerExists, ServerNotFound
 from portico.gateway.core.pins import definition_pin
 from portico.gateway.core.servers import (
-    Era,
     FromEnvironment,
     FromFile,
     Http,
@@ -18,17 +17,18 @@ from portico.gateway.core.servers import (
     Inside,
     Launch,
     Plain,
+    ProtocolRevision,
     Server,
     Stdio,
-    Tally,
     Template,
+    ToolCounts,
     Unboxed,
 )
 from portico.gateway.ports import Servers, Tools
 from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
-from portico.sandbox.core.profile import Network, Place, Profile
+from portico.sandbox.core.profile import Network, NetworkEndpoint, Profile
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.guard import a_person, a_space
 from portico.testing.memory_store import BEGINNING
@@ -61,7 +61,7 @@ EVERYTHING: dict[str, object] = {
     "offers": {"resources": [{"uri": "a:b", "size": 1.0, "big": 2**60}], "prompts": []},
     "accepted_offers": {"resources": [{"uri": "a:b"}]},
     "identity": Identity("files é", "1.0"),
-    "era": Era.LEGACY,
+    "protocol_revision": ProtocolRevision.LEGACY,
     "listed_at": LATER,
     "failure": "it did not start",
     "timeout": 2.5,
@@ -69,9 +69,9 @@ EVERYTHING: dict[str, object] = {
         read=("/srv/é",),
         write=("/srv/notes",),
         network=Network.PUBLIC,
-        reach=(Place("::1", 80), Place("db", 5432)),
+        reach=(NetworkEndpoint("::1", 80), NetworkEndpoint("db", 5432)),
     ),
-    "unboxed": Unboxed(by="ana", at=LATER, launch_pin="p1"),
+    "unsandboxed": Unboxed(by="ana", at=LATER, launch_pin="p1"),
     "gone_at": LATER,
     "launch_pin": "p2",
 }
@@ -336,6 +336,6 @@ async def test_tools_are_counted_without_reading_them(doors: Doors, root: Princi
 
     tokens = Tokens(sum(tool.tokens for tool in tools[:-1]))
     assert counted == {
-        files.id: Tally(agreed=2, new=1, changed=1, refused=1, gone=1, tokens=tokens),
-        notes.id: Tally(new=1, tokens=a_tool("notes.a").tokens),
+        files.id: ToolCounts(agreed=2, new=1, changed=1, refused=1, gone=1, tokens=tokens),
+        notes.id: ToolCounts(new=1, tokens=a_tool("notes.a").tokens),
     }

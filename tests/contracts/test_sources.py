@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.client_configs import ClientFiles, FileSources
-from portico.gateway.core.config_documents import Described, Wish
+from portico.gateway.core.config_documents import Described, ServerSpec
 from portico.gateway.core.servers import Stdio
 from portico.gateway.ports import Sources
 from portico.testing.gateway import ScriptedSources
@@ -19,7 +19,8 @@ Say = Callable[[Sequence[str]], None]
 def _scripted(_folder: Path) -> tuple[Sources, Say]:
     def described(names: Sequence[str]) -> Described:
         wishes = [
-            Wish(name=name, called=name, launch=Stdio(name), where=f"/{name}") for name in names
+            ServerSpec(name=name, called=name, launch=Stdio(name), where=f"/{name}")
+            for name in names
         ]
         return Described(origin="a file", client="a client", wishes=wishes)
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from portico.engine.core.idempotency import Answer, Claim
-from portico.gateway.core.calls import Call, CallId, KeptResult, ResultId
+from portico.engine.core.idempotency import Claim, StoredResponse
+from portico.gateway.core.calls import Call, CallId, ResultId, StoredResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.confinement import profile_json, unboxed_json
 from portico.gateway.core.servers import Unboxed
@@ -22,7 +22,7 @@ from portico.guard.core.spaces import ExportedRow
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.sandbox.core.profile import Place, Profile
+from portico.sandbox.core.profile import NetworkEndpoint, Profile
 from portico.testing.gateway import a_server, a_tool
 from portico.testing.guard import a_person, a_space, an_identity
 from portico.testing.memory_store import BEGINNING, SeededEntropy
@@ -31,7 +31,7 @@ from tests.contracts.doors import PEPPER, REFUSED, Doors, a_key
 Result = TypeVar("Result")
 
 CLAIM = Claim.of("op", "k1", {})
-PROFILE = Profile(write=("/srv/notes",), reach=(Place("db", 5432),))
+PROFILE = Profile(write=("/srv/notes",), reach=(NetworkEndpoint("db", 5432),))
 CONSENT = Unboxed(by="root", at=BEGINNING, launch_pin="p")
 ODD = a_tool("files.read", "Of a \0 stranger.")
 
@@ -56,8 +56,8 @@ async def filled(doors: Doors, name: str) -> Principal:
     await doors.key_of(root, await doors.joined(root, "bob"))
     await doors.settings.put(root, "theme", {"of": name})
 
-    async def action() -> Answer:
-        return Answer({"of": name}, shown_once={"key": "shown once"})
+    async def action() -> StoredResponse:
+        return StoredResponse({"of": name}, shown_once={"key": "shown once"})
 
     await doors.receipts.once(root, CLAIM, action)
     call = Call(
@@ -69,11 +69,11 @@ async def filled(doors: Doors, name: str) -> Principal:
         arguments={"of": name},
         started_at=BEGINNING,
     )
-    await doors.servers.add(root, replace(a_server(), profile=PROFILE, unboxed=CONSENT))
+    await doors.servers.add(root, replace(a_server(), profile=PROFILE, unsandboxed=CONSENT))
     await doors.tools.put(root, a_server().id, [ODD])
     await doors.vectors.put(root, "m", {"k": np.ones(2, np.float32)})
-    await doors.calls.begin(root, call)
-    kept = KeptResult(content={"of": name, "odd": "\0"})
+    await doors.calls.record_start(root, call)
+    kept = StoredResult(content={"of": name, "odd": "\0"})
     await doors.results.keep(root, ResultId.mint(BEGINNING, entropy), kept, tomorrow)
     await doors.acquaintances.found(root, [ToolRef("files", "read")], f"of {name}", BEGINNING)
     return root

@@ -1,4 +1,4 @@
-"""What the gateway may rely on of `Suggestions`, `PastPlanBook` and `SavedWorkflows`."""
+"""What the gateway may rely on of `Suggestions`, `PastPlanStore` and `SavedWorkflows`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from portico.kernel.principal import Principal
 from portico.learning.core.intents import Outcome
 from portico.learning.core.past_plans import PastPlanId
 from portico.learning.core.suggestions import Mode, NothingSuggested, SuggestionNotFound
-from portico.learning.suggestions import PastPlanBook, Suggestions
+from portico.learning.suggestions import PastPlanStore, Suggestions
 from portico.testing.gateway import a_saved_workflow
 from portico.testing.guard import an_identity
 from portico.testing.learning import a_past_plan, a_suggestion
@@ -37,7 +37,7 @@ def suggestions(doors: Doors) -> Suggestions:
 
 
 @pytest.fixture
-def plans(doors: Doors) -> PastPlanBook:
+def plans(doors: Doors) -> PastPlanStore:
     return doors.past_plans
 
 
@@ -131,7 +131,7 @@ def test_what_nobody_took_up_in_its_hour_is_unclaimed() -> None:
 
 
 async def test_the_same_plan_again_is_one_that_was_run_more_often(
-    plans: PastPlanBook, root: Principal
+    plans: PastPlanStore, root: Principal
 ) -> None:
     plan = a_past_plan(root, "tidy \ufffd the notes")
     await plans.learn(root, plan)
@@ -144,7 +144,7 @@ async def test_the_same_plan_again_is_one_that_was_run_more_often(
 
 
 async def test_the_lately_used_come_first_and_nobody_else_takes_all_the_room(
-    plans: PastPlanBook, root: Principal, bob: Principal
+    plans: PastPlanStore, root: Principal, bob: Principal
 ) -> None:
     """Its words are told to the author of a plan alone."""
     for hour, intent in enumerate(("one", "two", "three")):
@@ -180,7 +180,7 @@ async def test_what_is_above_somebody_or_elsewhere_is_not_there_for_them_nor_jud
 
 
 async def test_what_is_said_of_a_plan_is_counted_and_may_be_taken_back(
-    plans: PastPlanBook, root: Principal
+    plans: PastPlanStore, root: Principal
 ) -> None:
     plan, other = a_past_plan(root), a_past_plan(root, "another")
     for each in (plan, other):

@@ -51,7 +51,7 @@ async def three(doors: Doors, root: Principal) -> Sequence[RunTrace]:
     runs = [an_agent_run(root, 1), an_agent_run(root, 2), an_agent_run(root, 3, agent="scribe")]
     words = ["Write to Ana.", "Grüß 100%_gott", "Sum it up."]
     for run, said in zip(runs, words, strict=True):
-        await doors.traces.begin(root, run, a_saying(run, said))
+        await doors.traces.add(root, run, a_saying(run, said))
         await doors.traces.add_turn(root, a_turn(run, text=f"Turn of {run.agent_name}"))
     await doors.traces.add_use(root, a_use(runs[0], tool="files.read", text="The Gearbox."))
     await doors.traces.add_use(root, a_use(runs[1], tool="web.fetch", code="tool_not_allowed"))
@@ -76,7 +76,7 @@ async def test_runs_are_found_by_what_is_known_of_them(doors: Doors, root: Princ
 async def test_a_page_goes_on_where_the_one_before_ended(doors: Doors, root: Principal) -> None:
     runs = [an_agent_run(root, number, at=BEGINNING) for number in range(5)]
     for run in runs:
-        await doors.traces.begin(root, run, a_saying(run))
+        await doors.traces.add(root, run, a_saying(run))
 
     found: list[RunTrace] = []
     while page := await doors.trace_reports.page(
@@ -103,7 +103,7 @@ async def test_a_list_says_how_what_was_asked_begins_and_nothing_that_was_said_b
 ) -> None:
     long = an_agent_run(root, 4)
     run, *_ = await three(doors, root)
-    await doors.traces.begin(root, long, a_saying(long, f"  A\n\tlong {'word ' * 100}"))
+    await doors.traces.add(root, long, a_saying(long, f"  A\n\tlong {'word ' * 100}"))
     await doors.traces.say(root, long.run, "And quickly.", BEGINNING)
 
     found = await doors.trace_reports.page(root, ALL, of=None, before=None, limit=9)
@@ -120,7 +120,7 @@ async def test_above_ones_clearance_nothing_is_found_or_counted(
     cleared = replace(root, clearance=SECRET)
     low = replace(root, clearance=Label(Level.TEAM))
     run = an_agent_run(root)
-    await doors.traces.begin(cleared, run, a_saying(run))
+    await doors.traces.add(cleared, run, a_saying(run))
     await doors.traces.add_turn(cleared, a_turn(run, label=SECRET))
 
     assert await numbers(doors, low, ALL) == []
@@ -130,7 +130,7 @@ async def test_above_ones_clearance_nothing_is_found_or_counted(
 
 async def test_tools_are_counted(doors: Doors, root: Principal) -> None:
     run = an_agent_run(root)
-    await doors.traces.begin(root, run, a_saying(run))
+    await doors.traces.add(root, run, a_saying(run))
     uses = [a_use(run, place=place) for place in range(4)]
     uses[0] = replace(uses[0], early=True)
     uses[1] = replace(uses[1], failed=True, code="tool_failed")
@@ -151,7 +151,7 @@ async def test_tools_are_counted(doors: Doors, root: Principal) -> None:
 
 async def test_models_are_counted(doors: Doors, root: Principal) -> None:
     run = an_agent_run(root)
-    await doors.traces.begin(root, run, a_saying(run))
+    await doors.traces.add(root, run, a_saying(run))
     silent = replace(
         a_turn(run, 2),
         attempts=3,

@@ -9,7 +9,13 @@ from decimal import Decimal
 import pytest
 
 from portico.agents.core.errors import AgentRunNotFound, AgentRunOver
-from portico.agents.core.model_requests import ModelSaid, ToolCall, ToolGave, Usage, UserSaid
+from portico.agents.core.model_requests import (
+    AssistantMessage,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
 from portico.agents.core.traces import AgentRunStatus, RunTrace
 from portico.agents.ports import Traces
 from portico.kernel.ids import ApprovalId, ContextId, RunId
@@ -37,7 +43,7 @@ async def run(traces: Traces, root: Principal) -> RunTrace:
 
 async def begun(traces: Traces, caller: Principal, number: int = 1) -> RunTrace:
     run = an_agent_run(caller, number)
-    await traces.begin(caller, run, a_saying(run))
+    await traces.add(caller, run, a_saying(run))
     return run
 
 
@@ -61,7 +67,11 @@ async def test_a_run_is_read_with_all_that_was_written_down_of_it(
 ) -> None:
     turn = a_turn(run, calls=(ToolCall("c", "files-read", {"path": "/ä", "deep": [1, None]}),))
     turn = replace(
-        turn, thought="hm", kept={"sig": "x\0", "n": [1.5]}, notes=("compacted",), first_piece=None
+        turn,
+        thought="hm",
+        stored={"sig": "x\0", "n": [1.5]},
+        notes=("compacted",),
+        first_piece=None,
     )
     approval = ApprovalId.mint(BEGINNING, SeededEntropy("approval"))
     use = replace(a_use(run, code="tool_failed"), approval=approval, early=True)
@@ -94,13 +104,13 @@ async def test_a_run_is_found_by_its_task_in_its_space_alone(doors: Doors, root:
 
 async def test_what_was_said_before_is_kept_with_the_run(traces: Traces, root: Principal) -> None:
     history = (
-        UserSaid("Hello"),
-        ModelSaid("I look", (ToolCall("c", "read", {}),), {"sig": 1}),
-        ToolGave("c", "read", "nothing", failed=True),
+        UserMessage("Hello"),
+        AssistantMessage("I look", (ToolCall("c", "read", {}),), {"sig": 1}),
+        ToolMessage("c", "read", "nothing", failed=True),
     )
     run = replace(an_agent_run(root), history=history, continues=an_agent_run(root, 2).run)
 
-    await traces.begin(root, run, a_saying(run))
+    await traces.add(root, run, a_saying(run))
 
     assert (await traces.read(root, run.run)).run == run
 
@@ -126,7 +136,7 @@ async def test_what_is_written_twice_is_there_once(
     first = await traces.add_turn(root, a_turn(run))
     await traces.add_use(root, a_use(run))
 
-    await traces.begin(root, replace(run, model="other:model"), a_saying(run, "Other."))
+    await traces.add(root, replace(run, model="other:model"), a_saying(run, "Other."))
     again = await traces.add_turn(root, a_turn(run, text="Something else."))
     await traces.add_use(root, a_use(run, text="Something else."))
 

@@ -80,7 +80,7 @@ class UnreadModel:
                 await self._check(reader, upto)
 
     async def _check(self, reader: Reader, upto: Label | None) -> None:
-        found = await self._doors.read_state.unread(reader.principal, upto=upto)
+        found = await self._doors.read_state.unread(reader.principal, max_label=upto)
         told = {each.conversation: (each.count, each.mentions, each.label) for each in found}
         assert told == self._counted(reader, upto), reader.principal.name
 
@@ -124,15 +124,15 @@ class UnreadModel:
         if read is None and label == talk.label:  # so they take part
             reader.read[number] = read = self._everything(number)
         if read is not None:
-            read.add(placed.place)
-        self._said.append(Known(placed.message, placed.place, number))
+            read.add(placed.position)
+        self._said.append(Known(placed.message, placed.position, number))
 
     async def _read_to(self, step: Step, reader: Reader, upto: Label | None = None) -> None:
         number = step.which % len(self._talks)
         every = sorted(self._everything(number))
         place = every[step.label % len(every)] if every else 0
         await self._doors.read_state.read_to(
-            reader.principal, self._talks[number].id, place, upto=upto
+            reader.principal, self._talks[number].id, place, max_label=upto
         )
         read = reader.read[number]
         if read is not None and self._sees(reader, self._talks[number].label):

@@ -8,14 +8,14 @@ from typing import Any
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.debate.analysis import RunAnalysis
 from portico.debate.conduct import DEBATE, CompareAnswers, HoldDebate, RunDebate, TakeUp
-from portico.debate.core.debates import Debate, DebateId, DebateWish, Decision, Usual, WholeDebate
-from portico.debate.core.events import Happening
+from portico.debate.core.debates import Debate, DebateId, DebateSpec, Decision, Usual, WholeDebate
+from portico.debate.core.events import DebateEvent
 from portico.debate.core.questions import Cap
-from portico.debate.debaters import AskVoice, ChooseVoices, ManagePersonas
+from portico.debate.debaters import AskDebater, ChooseDebaters, ManagePersonas
 from portico.debate.debates import (
     ANALYSIS,
-    LookAtDebates,
     PrepareDebate,
+    QueryDebates,
     RemoveDebate,
     ShareDebate,
     StartDebate,
@@ -26,11 +26,11 @@ from portico.debate.events import FollowDebate
 from portico.debate.guests import AnswerAsGuest, HearGuests, JoinDebate, WakeDebate
 from portico.debate.outcomes import MarkOutcome, PromoteDebate
 from portico.debate.replay import ReplayDebate
-from portico.engine.core.runs import Leg, Queue, Run, Step
+from portico.engine.core.runs import Activation, QueueConfig, Run, Step
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, Kinds, StartRun
-from portico.guard.authentication import AsTheyAre
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.principals import Identity, Role
 from portico.kernel.clock import Clock
@@ -44,19 +44,19 @@ from portico.testing.debate_fakes import (
     MemoryDebateTasks,
     MemoryMaterial,
     MemoryPromotion,
-    ScriptedVoice,
-    ScriptedVoices,
+    ScriptedDebater,
+    ScriptedDebaters,
     SpellingMeaning,
 )
 from portico.testing.debates import (
     MemoryBlackboard,
+    MemoryBudgetLedger,
     MemoryOutcomes,
     MemoryPersonas,
-    MemoryPurse,
     MemorySeats,
 )
 from portico.testing.guard import MemoryAudit, MemoryKeyRing, a_space, an_identity
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock, together
 
 CLEARED = Label(Level.CONFIDENTIAL)
 
@@ -74,19 +74,19 @@ USUAL = Usual(cap=Cap(tokens=100_000), deadline=timedelta(minutes=5))
 
 class Room:
     def __init__(
-        self, *voices: ScriptedVoice, clock: Clock | None = None, usual: Usual = USUAL
+        self, *voices: ScriptedDebater, clock: Clock | None = None, usual: Usual = USUAL
     ) -> None:
         self.clock = clock or TickingClock(step=timedelta(0))
         self.entropy = SeededEntropy("debates")
-        self.bus, self.world = InlineBus(), MemoryWorld()
+        self.bus, self.world = InlineBus(), InMemoryStore()
         self.world.spaces[ANA.space] = a_space()
         for each in (ANA_THERE, BEN_THERE, VERA_THERE):
             self.world.identities[each.space, each.id] = each
         self.runs = InlineRuns(self.clock, self.entropy, self.bus)
-        self.line = InlineLine((Queue(name="runs"),), self.clock)
-        self.voices = ScriptedVoices(*voices)
+        self.line = InlineLine((QueueConfig(name="runs"),), self.clock)
+        self.voices = ScriptedDebaters(*voices)
         self.blackboard = MemoryBlackboard(self.world)
-        self.purse = MemoryPurse(self.world)
+        self.purse = MemoryBudgetLedger(self.world)
         self.seats = MemorySeats(self.world)
         self.outcomes = MemoryOutcomes(self.world)
         self.own_personas = MemoryPersonas(self.world)
@@ -103,32 +103,32 @@ class Room:
         """Again, after a door was put in another's place."""
         seen: dict[str, Any] = {"blackboard": self.blackboard, "tasks": self.tasks}
         self.prepare = PrepareDebate(
-            choose_voices=ChooseVoices(voices=self.voices, usual=self.usual),
+            choose_voices=ChooseDebaters(debaters=self.voices, usual=self.usual),
             personas=self.own_personas,
             material=self.material,
             tasks=self.tasks,
-            purse=self.purse,
+            budget_ledger=self.purse,
             usual=self.usual,
         )
         self.kinds = Kinds(
             [
-                Kind(name=DEBATE, work=RunDebate(take_up=self._take_up(), hold=self.hold())),
+                Kind(name=DEBATE, work=RunDebate(resume=self._take_up(), hold=self.hold())),
                 Kind(name=ANALYSIS, work=self._analysis()),
             ]
         )
         self.start = StartDebate(
             prepare=self.prepare,
-            talk=self.talk,
+            event_sink=self.talk,
             book=self.runs,
             start_run=StartRun(
                 runs=self.runs,
-                line=self.line,
+                queue=self.line,
                 kinds=self.kinds,
                 clock=self.clock,
                 entropy=self.entropy,
             ),
             audit=self.audit,
-            together=together,
+            unit_of_work=together,
             tokenizer=self.tokenizer,
             clock=self.clock,
             entropy=self.entropy,
@@ -138,18 +138,18 @@ class Room:
         self._assemble_for_readers(seen)
 
     def _assemble_for_readers(self, seen: dict[str, Any]) -> None:
-        led: dict[str, Any] = {**seen, "audit": self.audit, "together": together}
-        self.look = LookAtDebates(outcomes=self.outcomes, material=self.material, **seen)
-        self.follow = FollowDebate(talk=self.talk, book=self.runs, clock=self.clock, **seen)
+        led: dict[str, Any] = {**seen, "audit": self.audit, "unit_of_work": together}
+        self.look = QueryDebates(outcomes=self.outcomes, material=self.material, **seen)
+        self.follow = FollowDebate(event_sink=self.talk, book=self.runs, clock=self.clock, **seen)
         self.stop = StopDebate(
             book=self.runs,
             runs=self.runs,
-            line=self.line,
+            queue=self.line,
             bus=self.bus,
             clock=self.clock,
             **led,
         )
-        wake = WakeDebate(runs=self.runs, line=self.line, bus=self.bus)
+        wake = WakeDebate(runs=self.runs, queue=self.line, bus=self.bus)
         self.join = JoinDebate(seats=self.seats, wake=wake, audit=self.audit, **seen)
         self.answer = AnswerAsGuest(seats=self.seats, tasks=self.tasks, wake=wake)
         self.mark = MarkOutcome(outcomes=self.outcomes, audit=self.audit, clock=self.clock, **seen)
@@ -161,30 +161,30 @@ class Room:
             personas=self.own_personas, audit=self.audit, clock=self.clock
         )
         self.budget = ProjectBudget(
-            purse=self.purse, material=self.material, tasks=self.tasks, audit=self.audit
+            budget_ledger=self.purse, material=self.material, tasks=self.tasks, audit=self.audit
         )
 
     def _take_up(self) -> TakeUp:
         return TakeUp(
             blackboard=self.blackboard,
-            purse=self.purse,
+            budget_ledger=self.purse,
             personas=self.own_personas,
             tasks=self.tasks,
-            talk=self.talk,
+            event_sink=self.talk,
             logs=self.logs,
             bus=self.bus,
-            as_they_are=AsTheyAre(key_ring=MemoryKeyRing(self.world), clock=self.clock),
+            as_they_are=RevalidatePrincipal(key_ring=MemoryKeyRing(self.world), clock=self.clock),
             clock=self.clock,
             tokenizer=self.tokenizer,
         )
 
-    def ask_voice(self) -> AskVoice:
-        return AskVoice(
-            voices=self.voices,
+    def ask_voice(self) -> AskDebater:
+        return AskDebater(
+            debaters=self.voices,
             blackboard=self.blackboard,
-            purse=self.purse,
+            budget_ledger=self.purse,
             tasks=self.tasks,
-            talk=self.talk,
+            event_sink=self.talk,
             clock=self.clock,
         )
 
@@ -193,21 +193,21 @@ class Room:
         shared: dict[str, Any] = {"blackboard": self.blackboard, "clock": self.clock}
         return HoldDebate(
             ask_voice=ask,
-            hear_guests=HearGuests(seats=self.seats, ask_voice=ask, talk=self.talk, **shared),
+            hear_guests=HearGuests(seats=self.seats, ask_voice=ask, event_sink=self.talk, **shared),
             compare=CompareAnswers(meaning=self.meaning),
-            purse=self.purse,
+            budget_ledger=self.purse,
             outcomes=self.outcomes,
-            talk=self.talk,
+            event_sink=self.talk,
             **shared,
         )
 
     def _analysis(self) -> RunAnalysis:
-        return RunAnalysis(take_up=self._take_up(), hold=self.hold())
+        return RunAnalysis(resume=self._take_up(), hold=self.hold())
 
     async def begin(
         self, question: str = "Is it so?", *, by: Principal = ANA, **wish: Any
     ) -> Debate:
-        return (await self.start(by, DebateWish(question=question, **wish))).debate
+        return (await self.start(by, DebateSpec(question=question, **wish))).debate
 
     def run_leg(self, journal: Journal | None = None) -> RunLeg:
         return RunLeg(
@@ -217,7 +217,7 @@ class Room:
     async def leg(self, debate: Debate, journal: Journal | None = None) -> Run:
         """Carry it on, here and now, to its end or to where it waits."""
         run = await self.seen(debate.run)
-        await self.run_leg(journal)(Leg(run.id, run.leg))
+        await self.run_leg(journal)(Activation(run.id, run.leg))
         return await self.seen(debate.run)
 
     async def held(self, question: str = "Is it so?", **wish: Any) -> WholeDebate:
@@ -235,7 +235,7 @@ class Room:
     async def steps(self, debate: Debate) -> Sequence[Step]:
         return await self.runs.steps(ANA, debate.run)
 
-    def told(self, debate: DebateId) -> Sequence[Happening]:
+    def told(self, debate: DebateId) -> Sequence[DebateEvent]:
         return self.talk.told.get(debate, [])
 
 
@@ -255,6 +255,6 @@ def later(room: Room, by: timedelta) -> None:
     clock.turn(by)
 
 
-def some(*names: str, answer: Any = "yes") -> list[ScriptedVoice]:
+def some(*names: str, answer: Any = "yes") -> list[ScriptedDebater]:
     """Voices of different families that say the same."""
-    return [ScriptedVoice(name=name, answer=answer) for name in names]
+    return [ScriptedDebater(name=name, answer=answer) for name in names]

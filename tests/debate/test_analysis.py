@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from portico.debate.core.conduct import verdict_words
-from portico.debate.core.debaters import VoiceAsk, VoiceKind, VoiceReply
-from portico.debate.core.debates import DebateStatus, NoteKind, OutcomeWish, ReplayWish, Why
-from portico.debate.core.errors import BadDebate, VoiceAway
+from portico.debate.core.debaters import DebaterKind, DebaterReply, DebaterRequest
+from portico.debate.core.debates import DebateStatus, NoteKind, OutcomeSpec, ReplaySpec, Why
+from portico.debate.core.errors import DebaterUnavailable, InvalidDebate
 from portico.debate.core.events import PartBegan
 from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.engine.core.runs import RunStatus
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.testing.debate_fakes import ScriptedVoice, a_reply, a_vote
+from portico.testing.debate_fakes import ScriptedDebater, a_reply, a_vote
 from tests.debate.room import ANA, Room, decision_of, put
 
 PARTS: list[dict[str, Any]] = [
@@ -27,7 +27,7 @@ PARTS: list[dict[str, Any]] = [
 def a_room(*names: str, parts: list[Any] | None = None) -> Room:
     planned = PARTS if parts is None else parts
     return Room(
-        *[ScriptedVoice(name=name, parts=planned) for name in names or ("a:1", "b:1", "c:1")]
+        *[ScriptedDebater(name=name, parts=planned) for name in names or ("a:1", "b:1", "c:1")]
     )
 
 
@@ -52,7 +52,7 @@ async def test_each_part_is_a_debate_of_its_own_and_the_text_is_out_of_all(room:
         QuestionKind.OPEN,
     ]
     assert [part.rules.preset for part in parts] == [Preset.VOTE, Preset.VOTE, Preset.DEBATE]
-    assert parts[0].voices[0].personas == ("security",)
+    assert parts[0].debaters[0].personas == ("security",)
     assert all(part.status is DebateStatus.DECIDED for part in parts)
     assert its.id not in {each.id for each in await room.look.page(ANA)} - {its.id}
     assert len(await room.look.page(ANA)) == 1
@@ -87,7 +87,7 @@ async def test_where_nobody_makes_a_plan_the_task_is_one_question() -> None:
 
 
 async def test_where_nobody_writes_the_text_what_came_out_is_listed(room: Room) -> None:
-    for voice in room.voices.voices.values():
+    for voice in room.voices.debaters.values():
         voice.text = ""
 
     whole = await room.held("Look into the house.", analyze=True)
@@ -98,7 +98,7 @@ async def test_where_nobody_writes_the_text_what_came_out_is_listed(room: Room) 
 
 async def test_a_part_that_is_not_decided_is_said_to_be_open() -> None:
     room = a_room("a:1", "b:1", parts=[PARTS[0], {"question": "Is it dry?", "kind": "yes_no"}])
-    room.voices.voices["b:1"].answer = "no"
+    room.voices.debaters["b:1"].answer = "no"
 
     whole = await room.held("Look into the house.", analyze=True, preset=Preset.QUORUM)
 
@@ -114,10 +114,10 @@ async def test_a_text_names_what_was_not_decided() -> None:
     split = {"question": "Is it dry?", "kind": "yes_no"}
     room = a_room("a:1", "b:1", parts=[PARTS[0], split])
 
-    async def contrary(ask: VoiceAsk) -> VoiceReply:
+    async def contrary(ask: DebaterRequest) -> DebaterReply:
         return a_reply(a_vote("no" if "Is it dry?" in ask.prompt else "yes"))
 
-    room.voices.voices["b:1"].says = contrary
+    room.voices.debaters["b:1"].says = contrary
 
     whole = await room.held("Look into the house.", analyze=True)
 
@@ -140,15 +140,15 @@ async def test_stopping_a_part_stops_the_analysis(room: Room) -> None:
     whole = await room.held("Look into the house.", analyze=True)
     [part, *_] = await room.look.parts(ANA, whole.debate.id)
 
-    with pytest.raises(BadDebate, match="is a part of"):
+    with pytest.raises(InvalidDebate, match="is a part of"):
         await room.remove(ANA, part.id)
     await room.remove(ANA, whole.debate.id)
     assert room.logs.files == {}
 
 
 async def test_where_every_voice_is_gone_an_analysis_still_ends(room: Room) -> None:
-    for voice in room.voices.voices.values():
-        voice.says = VoiceAway(voice.name, "gone.")
+    for voice in room.voices.debaters.values():
+        voice.says = DebaterUnavailable(voice.name, "gone.")
 
     whole = await room.held("Look into the house.", analyze=True)
 
@@ -159,12 +159,12 @@ async def test_where_every_voice_is_gone_an_analysis_still_ends(room: Room) -> N
 async def test_an_analysis_is_marked_and_replayed_by_its_parts(room: Room) -> None:
     whole = await room.held("Look into the house.", analyze=True)
 
-    with pytest.raises(BadDebate, match="no one answer"):
-        await room.mark(ANA, whole.debate.id, OutcomeWish(right=True))
-    with pytest.raises(BadDebate, match="not decided by votes"):
-        await room.replay(ANA, whole.debate.id, ReplayWish())
+    with pytest.raises(InvalidDebate, match="no one answer"):
+        await room.mark(ANA, whole.debate.id, OutcomeSpec(right=True))
+    with pytest.raises(InvalidDebate, match="not decided by votes"):
+        await room.replay(ANA, whole.debate.id, ReplaySpec())
     [part, *_] = await room.look.parts(ANA, whole.debate.id)
-    assert (await room.replay(ANA, part.id, ReplayWish())).now == part.decision
+    assert (await room.replay(ANA, part.id, ReplaySpec())).now == part.decision
 
 
 async def test_a_part_that_breaks_is_one_part_less(room: Room) -> None:
@@ -174,7 +174,7 @@ async def test_a_part_that_breaks_is_one_part_less(room: Room) -> None:
     async def broken(caller: Any, which: Any, *args: Any, **named: Any) -> Any:
         its = await room.whole(which)
         if its.debate.question.text == "Which colour?" and its.debate.decision is None and args[1]:
-            raise VoiceAway("x", "broken")
+            raise DebaterUnavailable("x", "broken")
         return await real(caller, which, *args, **named)
 
     put(room.blackboard, "end", broken)
@@ -194,7 +194,7 @@ async def test_an_analysis_that_cannot_go_on_fails(room: Room, fault: str) -> No
     debate = await room.begin("Look into the house.", analyze=True)
 
     async def refuses(*_: object) -> object:
-        raise VoiceAway("x", "x")
+        raise DebaterUnavailable("x", "x")
 
     if fault == "a door":
         put(room.blackboard, "note", refuses)
@@ -209,16 +209,16 @@ async def test_an_analysis_that_cannot_go_on_fails(room: Room, fault: str) -> No
 async def test_what_an_agent_reads_in_one_part_is_told_to_nobody_who_is_not_cleared() -> None:
     secret, low = Label(Level.CONFIDENTIAL), Label(Level.TEAM)
 
-    async def reads(ask: VoiceAsk) -> VoiceReply:
+    async def reads(ask: DebaterRequest) -> DebaterReply:
         await room.tasks.read(replace(ANA, context=debate.context), secret, untrusted=True)
         await asyncio.sleep(0)
         return a_reply(a_vote("yes"), label=secret, untrusted=True)
 
     room = Room(
-        ScriptedVoice(name="agent:x", says=reads, changes={"kind": VoiceKind.AGENT}),
-        ScriptedVoice(name="b:1", parts=PARTS[:2], changes={"clearance": low}),
+        ScriptedDebater(name="agent:x", says=reads, changes={"kind": DebaterKind.AGENT}),
+        ScriptedDebater(name="b:1", parts=PARTS[:2], changes={"clearance": low}),
     )
-    debate = await room.begin("Look into the house.", analyze=True, voices=("agent:x", "b:1"))
+    debate = await room.begin("Look into the house.", analyze=True, debaters=("agent:x", "b:1"))
 
     ended = await room.leg(debate)
 
@@ -228,6 +228,6 @@ async def test_what_an_agent_reads_in_one_part_is_told_to_nobody_who_is_not_clea
     assert whole.debate.label == secret
     parts = await room.look.parts(ANA, debate.id)
     assert all(part.status.over for part in parts)
-    told = [ask for ask in room.voices.asks if ask.voice.name != "agent:x"]
+    told = [ask for ask in room.voices.asks if ask.debater.name != "agent:x"]
     assert all(ask.label == PUBLIC for ask in told)
     assert not [ask for ask in told if ask.key.endswith(":synthesis")]

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.debaters import VoiceAsk, VoiceReply
+from portico.debate.core.debaters import DebaterReply, DebaterRequest
 from portico.debate.core.debates import Debate, DebateId, DebateStatus, Note, Verdict, WholeDebate
 from portico.debate.core.questions import Preset, QuestionKind
 from portico.engine.core.runs import RunStatus
 from portico.kernel.budget import Cost, Tokens
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.debate_fakes import ScriptedVoice, ScriptedVoices
-from portico.testing.debates import MemoryBlackboard, MemoryPurse
+from portico.testing.debate_fakes import ScriptedDebater, ScriptedDebaters
+from portico.testing.debates import MemoryBlackboard, MemoryBudgetLedger
 from tests.debate.room import ANA, BEN, Room, decision_of
 from tests.debate.virtual_time import in_no_time
 from tests.engine.journals import Fuse, FusedJournal
@@ -32,8 +32,8 @@ class FusedBoard(MemoryBlackboard):
         await self.fuse(f"after writing {note.name}")
         return written
 
-    async def begin(self, caller: Principal, debate: Debate) -> None:
-        await super().begin(caller, debate)
+    async def add(self, caller: Principal, debate: Debate) -> None:
+        await super().add(caller, debate)
         await self.fuse("after a debate was begun")
 
     async def end(self, caller: Principal, debate: DebateId, *args: Any, **named: Any) -> Debate:
@@ -43,7 +43,7 @@ class FusedBoard(MemoryBlackboard):
         return ended
 
 
-class FusedPurse(MemoryPurse):
+class FusedPurse(MemoryBudgetLedger):
     fuse: Fuse
 
     async def reserve(
@@ -60,39 +60,39 @@ class FusedPurse(MemoryPurse):
         await self.fuse(f"after settling {name}")
 
 
-class FusedVoices(ScriptedVoices):
+class FusedVoices(ScriptedDebaters):
     fuse: Fuse
 
     async def ask(
-        self, caller: Principal, ask: VoiceAsk, hear: Callable[[str], None]
-    ) -> VoiceReply:
+        self, caller: Principal, ask: DebaterRequest, hear: Callable[[str], None]
+    ) -> DebaterReply:
         reply = await super().ask(caller, ask, hear)
         await self.fuse(f"between answer and note of {ask.key}")
         return reply
 
 
-def split() -> list[ScriptedVoice]:
+def split() -> list[ScriptedDebater]:
     """Two against two: they widen, and criticise each other."""
     voices = [
-        ScriptedVoice(name=f"{family}:1", answer=answer)
+        ScriptedDebater(name=f"{family}:1", answer=answer)
         for family, answer in (("a", "yes"), ("b", "no"), ("c", "no"), ("d", "yes"))
     ]
     voices[0].again = "no"
     return voices
 
 
-def writers() -> list[ScriptedVoice]:
+def writers() -> list[ScriptedDebater]:
     parts = [
         {"question": "Is the first so?", "kind": "yes_no"},
         {"question": "What of the second", "kind": "open"},
     ]
     return [
-        ScriptedVoice(name=f"{family}:1", answer=f"yes{rest}", parts=parts, better="tie")
+        ScriptedDebater(name=f"{family}:1", answer=f"yes{rest}", parts=parts, better="tie")
         for family, rest in (("a", ""), ("b", ", of course"), ("c", ", as far as one can see"))
     ]
 
 
-def a_room(voices: list[ScriptedVoice], fuse: Fuse) -> Room:
+def a_room(voices: list[ScriptedDebater], fuse: Fuse) -> Room:
     room = Room()
     board, purse, asked = FusedBoard(room.world), FusedPurse(room.world), FusedVoices(*voices)
     board.fuse = purse.fuse = asked.fuse = fuse
@@ -104,7 +104,7 @@ def a_room(voices: list[ScriptedVoice], fuse: Fuse) -> Room:
 class Story:
     """One debate, cut off at one place."""
 
-    def __init__(self, voices: list[ScriptedVoice], length: int, **wish: Any) -> None:
+    def __init__(self, voices: list[ScriptedDebater], length: int, **wish: Any) -> None:
         self.fuse = Fuse(0)
         self.room = a_room(voices, self.fuse)
         self.length, self.wish = length, wish
@@ -159,12 +159,12 @@ class Story:
         assert spent.tokens == sum(note.cost.tokens for note in notes.values()) + lost, where
 
 
-async def _undisturbed(make: Callable[[], list[ScriptedVoice]], **wish: Any) -> Debate:
+async def _undisturbed(make: Callable[[], list[ScriptedDebater]], **wish: Any) -> Debate:
     room = Room(*make())
     return (await room.held("Is it so?", **wish)).debate
 
 
-async def _cut_off_everywhere(make: Callable[[], list[ScriptedVoice]], **wish: Any) -> list[str]:
+async def _cut_off_everywhere(make: Callable[[], list[ScriptedDebater]], **wish: Any) -> list[str]:
     usual = await _undisturbed(make, **wish)
     places: list[str] = []
     for length in range(1, 400):
@@ -204,9 +204,9 @@ def test_an_analysis_that_is_cut_off_anywhere_comes_to_the_same() -> None:
     assert any("a debate was begun" in place for place in places)
 
 
-def one_model() -> list[ScriptedVoice]:
+def one_model() -> list[ScriptedDebater]:
     """That speaks twice: the second time its name ends in a number."""
-    return [ScriptedVoice(name="m:1", answer="yes")]
+    return [ScriptedDebater(name="m:1", answer="yes")]
 
 
 def test_a_model_that_speaks_twice_pays_for_each_of_its_answers_wherever_it_is_cut_off() -> None:

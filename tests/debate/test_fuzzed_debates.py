@@ -14,33 +14,33 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.debaters import Tariff, VoiceAsk, VoiceKind, VoiceReply
+from portico.debate.core.debaters import DebaterKind, DebaterReply, DebaterRequest, Tariff
 from portico.debate.core.debates import Debate, DebateId, GuestAnswer, NoteKind, WholeDebate
 from portico.debate.core.errors import (
-    BadDebate,
     BudgetTooSmall,
     DebateOver,
-    NothingAsked,
-    NoVoices,
-    VoiceAway,
-    VoiceBroke,
-    VoiceRefused,
-    VoiceUnbounded,
+    DebaterInterrupted,
+    DebaterRefused,
+    DebaterUnavailable,
+    DebaterUnbounded,
+    InvalidDebate,
+    NoAnswerExpected,
+    NoDebaters,
 )
 from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.engine.core.runs import Run, RunStatus
 from portico.kernel.budget import Cost, Tokens
 from portico.kernel.principal import Principal
-from portico.testing.debate_fakes import ScriptedVoice, a_reply
-from portico.testing.debates import MemoryPurse
+from portico.testing.debate_fakes import ScriptedDebater, a_reply
+from portico.testing.debates import MemoryBudgetLedger
 from tests.debate.room import ANA, BEN, Room
 from tests.debate.virtual_time import LoopClock, in_no_time
 
 FOR_EVER = timedelta(days=400)
-Behaviour = Callable[[VoiceAsk], Awaitable[VoiceReply]]
+Behaviour = Callable[[DebaterRequest], Awaitable[DebaterReply]]
 
 
-class WatchedPurse(MemoryPurse):
+class WatchedPurse(MemoryBudgetLedger):
     """Looks at the caps whenever anything is written down."""
 
     worst: dict[DebateId, Cost]
@@ -89,16 +89,16 @@ class Chance:
         assert isinstance(purse, WatchedPurse)
         return purse.worst
 
-    def _voice(self, number: int) -> ScriptedVoice:
+    def _voice(self, number: int) -> ScriptedDebater:
         dice = self.dice
         family = dice.choice("abc")
-        changes: dict[str, object] = {"most_output": dice.choice([64, 200, 800])}
+        changes: dict[str, object] = {"max_output_tokens": dice.choice([64, 200, 800])}
         if dice.random() < 0.5:
             price = Decimal(dice.randint(0, 30))
             changes["tariff"] = Tariff(input=price, output=price * 4)
         if dice.random() < 0.1:
-            changes |= {"kind": VoiceKind.PROGRAM, "bounded": False}
-        return ScriptedVoice(name=f"{family}:{number}", says=self._behaviour(), changes=changes)
+            changes |= {"kind": DebaterKind.PROGRAM, "bounded": False}
+        return ScriptedDebater(name=f"{family}:{number}", says=self._behaviour(), changes=changes)
 
     def _behaviour(self) -> Behaviour:
         dice = self.dice
@@ -115,50 +115,52 @@ class Chance:
         ]
         usual = dice.choice(ways)
 
-        async def says(ask: VoiceAsk) -> VoiceReply:
+        async def says(ask: DebaterRequest) -> DebaterReply:
             way = usual if dice.random() < 0.8 else dice.choice(ways)
             return await way(ask)
 
         return says
 
-    async def _answers(self, ask: VoiceAsk) -> VoiceReply:
+    async def _answers(self, ask: DebaterRequest) -> DebaterReply:
         await asyncio.sleep(self.dice.random() * 3)
         text = self._words(ask)
         return a_reply(text, prompt=ask.prompt_tokens, output=len(text.split()))
 
-    async def _is_slow(self, ask: VoiceAsk) -> VoiceReply:
+    async def _is_slow(self, ask: DebaterRequest) -> DebaterReply:
         await asyncio.sleep(self.dice.choice([5, 20, 60]))
         return await self._answers(ask)
 
-    async def _overruns(self, ask: VoiceAsk) -> VoiceReply:
+    async def _overruns(self, ask: DebaterRequest) -> DebaterReply:
         reply = await self._answers(ask)
-        much = "much " * (ask.most_output * 3)
-        return replace(reply, text=reply.text + much, output_tokens=ask.most_output * 5, cut=True)
+        much = "much " * (ask.max_output_tokens * 3)
+        return replace(
+            reply, text=reply.text + much, output_tokens=ask.max_output_tokens * 5, cut=True
+        )
 
-    async def _lies(self, ask: VoiceAsk) -> VoiceReply:
+    async def _lies(self, ask: DebaterRequest) -> DebaterReply:
         reply = await self._answers(ask)
         huge = self.dice.choice([-5, 0, 10**6, 10**12])
         money = Cost(money=Decimal(self.dice.choice([0, 1000])))
         return replace(reply, prompt_tokens=huge, output_tokens=huge, cost=money)
 
-    async def _stalls(self, ask: VoiceAsk) -> VoiceReply:
+    async def _stalls(self, ask: DebaterRequest) -> DebaterReply:
         await asyncio.sleep(FOR_EVER.total_seconds())
         raise AssertionError(ask.key)
 
-    async def _crashes(self, ask: VoiceAsk) -> VoiceReply:
+    async def _crashes(self, ask: DebaterRequest) -> DebaterReply:
         await asyncio.sleep(self.dice.random())
         cost = Cost(tokens=Tokens(10**9), money=Decimal(10**6), calls=1)
         raise self.dice.choice(
             [
-                VoiceAway(ask.voice.name, "nobody answers."),
-                VoiceBroke(ask.voice.name, "it broke off.", cost),
-                VoiceRefused(ask.voice.name, "it would not."),
+                DebaterUnavailable(ask.debater.name, "nobody answers."),
+                DebaterInterrupted(ask.debater.name, "it broke off.", cost),
+                DebaterRefused(ask.debater.name, "it would not."),
                 RuntimeError("a fault of its adapter"),
                 RecursionError(),
             ]
         )
 
-    async def _babbles(self, ask: VoiceAsk) -> VoiceReply:
+    async def _babbles(self, ask: DebaterRequest) -> DebaterReply:
         texts = [
             "",
             "\x00",
@@ -170,7 +172,7 @@ class Chance:
         ]
         return a_reply(self.dice.choice(texts), prompt=ask.prompt_tokens)
 
-    def _words(self, ask: VoiceAsk) -> str:
+    def _words(self, ask: DebaterRequest) -> str:
         fields = (ask.schema or {}).get("properties")
         assert isinstance(fields, dict)
         drawn: dict[str, Any] = {
@@ -207,7 +209,7 @@ class Chance:
         )
         wish: dict[str, Any] = {
             "question": "What of it?",
-            "voices": tuple(self.room.voices.voices),
+            "debaters": tuple(self.room.voices.debaters),
             "kind": None if analyze else kind,
             "choices": ("red", "blue") if kind is QuestionKind.CHOICE and not analyze else (),
             "preset": dice.choice([None, *Preset]),
@@ -226,7 +228,7 @@ class Chance:
         """To its end; None where it was not even begun."""
         try:
             debate = await self.room.begin(**self.wish())
-        except (BudgetTooSmall, BadDebate, NoVoices, VoiceUnbounded):
+        except (BudgetTooSmall, InvalidDebate, NoDebaters, DebaterUnbounded):
             return None
         async with asyncio.TaskGroup() as group:
             guest = group.create_task(self._guest(debate))
@@ -239,7 +241,7 @@ class Chance:
         if not debate.guests or self.dice.random() < 0.4:
             return
         await asyncio.sleep(self.dice.random() * 20)
-        with suppress(DebateOver, NothingAsked):
+        with suppress(DebateOver, NoAnswerExpected):
             await self.room.join(BEN, debate.id)
             await asyncio.sleep(self.dice.random() * 20)
             if self.dice.random() < 0.6:
@@ -292,7 +294,7 @@ def overrun(*wholes: WholeDebate) -> bool:
     """Only by a voice that cannot be held to a maximum, where that was allowed, and it is shown."""
     wild = []
     for whole in wholes:
-        free = {voice.name for voice in whole.debate.voices if not voice.bounded}
+        free = {voice.name for voice in whole.debate.debaters if not voice.bounded}
         assert not free or whole.debate.unbounded
         assert all(note.voice in free for note in whole.notes if note.overrun)
         wild += [note for note in whole.notes if note.voice in free]

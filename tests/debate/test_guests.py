@@ -7,34 +7,34 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.debaters import VoiceReply
+from portico.debate.core.debaters import DebaterReply
 from portico.debate.core.debates import (
     Debate,
+    DebateSpec,
     DebateStatus,
-    DebateWish,
     GuestAnswer,
     NoteKind,
-    ReplayWish,
+    ReplaySpec,
     Seat,
     Why,
 )
 from portico.debate.core.errors import (
-    BadDebate,
     DebateNotFound,
     DebateOver,
+    InvalidDebate,
+    NoAnswerExpected,
+    NoDebaters,
     NoSeatLeft,
-    NothingAsked,
     NotSeated,
-    NoVoices,
 )
-from portico.debate.core.events import GuestsWanted, VoiceAnswered
+from portico.debate.core.events import DebaterAnswered, GuestsInvited
 from portico.debate.core.questions import Preset
 from portico.debate.guests import WakeDebate
 from portico.engine.core.runs import Run, RunStatus
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.debate_fakes import ScriptedVoice
+from portico.testing.debate_fakes import ScriptedDebater
 from tests.debate.room import ANA, BEN, VERA, Room, decision_of, later, put, some
 
 YES = GuestAnswer(answer="Yes.", rationale="I looked.", confidence=0.9)
@@ -42,7 +42,7 @@ YES = GuestAnswer(answer="Yes.", rationale="I looked.", confidence=0.9)
 
 async def waiting(**wish: Any) -> tuple[Room, Debate]:
     """Its own voices have answered, and it waits for a guest."""
-    room = Room(ScriptedVoice(name="a:1"), ScriptedVoice(name="b:1", answer="no"))
+    room = Room(ScriptedDebater(name="a:1"), ScriptedDebater(name="b:1", answer="no"))
     debate = await room.begin("Is it so?", guests=1, **wish)
     run = await room.leg(debate)
     assert run.status is RunStatus.WAITING
@@ -67,7 +67,7 @@ async def slept(room: Room, debate: Debate, by: timedelta) -> Run:
 async def test_a_debate_with_guests_says_that_it_waits_and_can_be_stopped() -> None:
     room, debate = await waiting()
 
-    [wanted] = [told for told in room.told(debate.id) if isinstance(told, GuestsWanted)]
+    [wanted] = [told for told in room.told(debate.id) if isinstance(told, GuestsInvited)]
     assert wanted.seats == 1
     assert (await room.whole(debate.id)).debate.status is DebateStatus.RUNNING
     await room.stop(ANA, debate.id)
@@ -80,13 +80,13 @@ async def test_a_debate_with_guests_says_that_it_waits_and_can_be_stopped() -> N
 
 
 async def test_guests_alone_are_heard_where_nobody_else_is_wanted() -> None:
-    room = Room(ScriptedVoice(name="a:1"), ScriptedVoice(name="b:1", answer="no"))
+    room = Room(ScriptedDebater(name="a:1"), ScriptedDebater(name="b:1", answer="no"))
 
-    debate = await room.begin("Is it so?", guests=2, voices=("none",))
+    debate = await room.begin("Is it so?", guests=2, debaters=("none",))
 
-    assert (debate.voices, debate.guests) == ((), 2)
-    with pytest.raises(NoVoices):
-        await room.begin("Is it so?", guests=1, voices=("none",))
+    assert (debate.debaters, debate.guests) == ((), 2)
+    with pytest.raises(NoDebaters):
+        await room.begin("Is it so?", guests=1, debaters=("none",))
 
 
 async def test_a_guest_is_asked_and_their_answer_counts() -> None:
@@ -105,9 +105,9 @@ async def test_a_guest_is_asked_and_their_answer_counts() -> None:
     assert ended.status is RunStatus.DONE
     whole = await room.whole(debate.id)
     assert decision_of(whole).answer == "yes"
-    assert "guest:ben" in decision_of(whole).options[0].voices
+    assert "guest:ben" in decision_of(whole).options[0].debaters
     assert "guest:ben, round 1" in room.logs.files[debate.id]
-    answered = [told for told in room.told(debate.id) if isinstance(told, VoiceAnswered)]
+    answered = [told for told in room.told(debate.id) if isinstance(told, DebaterAnswered)]
     assert answered[-1].voice == "guest:ben"
     assert whole.debate.spent.calls == 2
 
@@ -154,7 +154,7 @@ class Gone(WakeDebate):
 
 
 def gone(room: Room) -> Gone:
-    return Gone(runs=room.runs, line=room.line, bus=room.bus)
+    return Gone(runs=room.runs, queue=room.line, bus=room.bus)
 
 
 async def unheard(**wish: Any) -> tuple[Room, Debate]:
@@ -173,7 +173,7 @@ async def test_an_answer_that_nobody_called_about_is_found_after_a_while() -> No
 
     assert ended.status is RunStatus.DONE
     decision = decision_of(await room.whole(debate.id))
-    assert (decision.answer, decision.options[0].voices) == ("yes", ("a:1", "guest:ben"))
+    assert (decision.answer, decision.options[0].debaters) == ("yes", ("a:1", "guest:ben"))
 
 
 async def test_a_guest_whom_nobody_called_about_is_asked_after_a_while() -> None:
@@ -193,7 +193,7 @@ async def test_an_answer_that_nobody_called_about_counts_also_past_the_deadline(
 
     whole = await room.whole(debate.id)
     assert {"overdue", "said:1:guest:ben"} <= {note.name for note in whole.notes}
-    assert "guest:ben" in decision_of(whole).options[0].voices
+    assert "guest:ben" in decision_of(whole).options[0].debaters
 
 
 async def test_whoever_calls_after_it_has_looked_by_itself_is_heard_at_once() -> None:
@@ -225,7 +225,7 @@ async def test_a_guest_takes_part_in_the_critique_round_and_in_its_replay() -> N
     whole = await room.whole(debate.id)
     said = {note.name: note.body["shown"] for note in whole.notes if note.kind is NoteKind.SAID}
     assert said["said:2:guest:ben"] == "no"
-    again = await room.replay(ANA, debate.id, ReplayWish())
+    again = await room.replay(ANA, debate.id, ReplaySpec())
     assert again.now == again.was
 
 
@@ -246,14 +246,14 @@ async def test_two_guests_who_come_at_once_are_both_noticed(room: Room) -> None:
 async def test_who_answers_just_before_the_run_is_put_away_is_heard_at_once(room: Room) -> None:
     debate = await room.begin("Is it so?", guests=2)
     await room.join(BEN, debate.id)
-    real = room.talk.tell
+    real = room.talk.publish
 
     async def tell(caller: Any, which: Any, *happenings: Any, label: Any) -> None:
         await real(caller, which, *happenings, label=label)
-        if any(isinstance(each, GuestsWanted) for each in happenings):
+        if any(isinstance(each, GuestsInvited) for each in happenings):
             await room.answer(BEN, debate.id, YES)
 
-    put(room.talk, "tell", tell)
+    put(room.talk, "publish", tell)
     await room.leg(debate)
 
     notes = {note.name for note in (await room.whole(debate.id)).notes}
@@ -266,7 +266,7 @@ async def test_an_answer_that_is_none_of_the_choices_can_be_said_otherwise() -> 
     await room.join(BEN, debate.id)
     await room.leg(debate)
 
-    with pytest.raises(BadDebate, match="'elephant' is none of the choices") as refused:
+    with pytest.raises(InvalidDebate, match="'elephant' is none of the choices") as refused:
         await room.answer(BEN, debate.id, GuestAnswer(answer="elephant"))
     assert refused.value.fix == "Answer with one of: red, blue."
     await room.answer(BEN, debate.id, GuestAnswer(answer="B"))
@@ -282,13 +282,13 @@ async def test_an_answer_that_is_none_of_the_choices_can_be_said_otherwise() -> 
 async def test_an_answer_that_could_not_be_counted_is_refused(answer: GuestAnswer) -> None:
     room, debate = await seated()
 
-    with pytest.raises(BadDebate):
+    with pytest.raises(InvalidDebate):
         await room.answer(BEN, debate.id, answer)
 
 
 async def test_what_a_guest_said_that_cannot_be_read_is_heard_and_not_counted() -> None:
     room, debate = await seated()
-    garbled = VoiceReply(text="{ what?", prompt_tokens=0, output_tokens=0)
+    garbled = DebaterReply(text="{ what?", prompt_tokens=0, output_tokens=0)
     await room.seats.answer(BEN, debate.id, "said:1:guest:ben", garbled)
     await slept(room, debate, timedelta(minutes=4))
 
@@ -299,7 +299,7 @@ async def test_what_a_guest_said_that_cannot_be_read_is_heard_and_not_counted() 
 
 async def test_a_debate_of_guests_alone_is_held_estimated_and_replayed() -> None:
     room = Room()
-    wish = DebateWish(question="What should we do", guests=2)
+    wish = DebateSpec(question="What should we do", guests=2)
     estimate = await room.estimate(ANA, wish)
     assert (estimate.most_tokens, estimate.likely_tokens, estimate.fits) == (0, 0, True)
     debate = (await room.start(ANA, wish)).debate
@@ -313,9 +313,9 @@ async def test_a_debate_of_guests_alone_is_held_estimated_and_replayed() -> None
     whole = await room.whole(debate.id)
     skipped = {str(note.body["what"]) for note in whole.notes if note.kind is NoteKind.SKIPPED}
     assert skipped == {"judging", "synthesis"}
-    again = await room.replay(ANA, debate.id, ReplayWish())
-    assert [option.voices for option in again.now.options] == [
-        option.voices for option in decision_of(whole).options
+    again = await room.replay(ANA, debate.id, ReplaySpec())
+    assert [option.debaters for option in again.now.options] == [
+        option.debaters for option in decision_of(whole).options
     ]
 
 
@@ -323,7 +323,7 @@ async def test_a_guest_who_never_answered_is_not_waited_for_in_a_replay() -> Non
     room, debate = await seated()
     await slept(room, debate, timedelta(minutes=4))
 
-    again = await room.replay(ANA, debate.id, ReplayWish())
+    again = await room.replay(ANA, debate.id, ReplaySpec())
 
     assert again.now == again.was
     assert again.notes == ()
@@ -335,7 +335,7 @@ async def test_there_are_no_more_guests_than_seats_and_only_who_is_asked_answers
     with pytest.raises(NotSeated):
         await room.answer(BEN, debate.id, YES)
     await room.join(BEN, debate.id)
-    with pytest.raises(NothingAsked):
+    with pytest.raises(NoAnswerExpected):
         await room.answer(BEN, debate.id, YES)
     with pytest.raises(NoSeatLeft):
         await room.join(ANA, debate.id)

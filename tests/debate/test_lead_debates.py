@@ -10,23 +10,23 @@ import pytest
 
 from portico.bridge.core.errors import ProjectNotFound
 from portico.bridge.core.projects import Project, ProjectId
-from portico.debate.core.debaters import VoiceAsk, VoiceReply
+from portico.debate.core.debaters import DebaterReply, DebaterRequest
 from portico.debate.core.debates import DebateStatus, Note, NoteKind, Why
 from portico.debate.core.errors import (
-    BadDebate,
     BudgetTooSmall,
     DebateNotFound,
     DebateOver,
+    InvalidDebate,
     PersonaExists,
     PersonaNotFound,
 )
-from portico.debate.core.events import DebateEnded, VoiceAnswered
+from portico.debate.core.events import DebateEnded, DebaterAnswered
 from portico.debate.core.questions import Cap
-from portico.debate.debaters import ListVoices
+from portico.debate.debaters import ListDebaters
 from portico.debate.replay import KeepLogs
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import Label, Level
-from portico.testing.debate_fakes import ScriptedVoice, a_reply, a_vote
+from portico.testing.debate_fakes import ScriptedDebater, a_reply, a_vote
 from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.debate.room import ANA, BEN, VERA, Room, decision_of, put, some
 from tests.debate.virtual_time import LoopClock, in_no_time
@@ -81,16 +81,16 @@ async def test_whoever_looks_has_read_it(room: Room) -> None:
 async def test_following_tells_everything_to_its_end_and_each_answer_once(room: Room) -> None:
     whole = await room.held()
     told = room.talk.told[whole.debate.id]
-    [first, *_] = [each for each in told if isinstance(each, VoiceAnswered)]
+    [first, *_] = [each for each in told if isinstance(each, DebaterAnswered)]
     told.insert(-1, first)  # as if somebody had told it again after a crash
 
     heard = [each async for each in room.follow(ANA, whole.debate.id)]
 
-    answers = [each.happening for each in heard if isinstance(each.happening, VoiceAnswered)]
+    answers = [each.event for each in heard if isinstance(each.event, DebaterAnswered)]
     assert [each.voice for each in answers] == ["a:1", "b:1"]
-    assert isinstance(heard[-1].happening, DebateEnded)
+    assert isinstance(heard[-1].event, DebateEnded)
     later = [each async for each in room.follow(ANA, whole.debate.id, heard[-2].cursor)]
-    assert isinstance(later[-1].happening, DebateEnded)
+    assert isinstance(later[-1].event, DebateEnded)
     assert len(later) < len(heard)
 
 
@@ -130,16 +130,16 @@ async def test_a_stream_that_ends_by_itself_still_ends_with_how_it_came_out(room
     put(room.talk, "follow", over)  # a stream that was trimmed
     heard = [each async for each in room.follow(ANA, whole.debate.id)]
 
-    assert [type(each.happening) for each in heard] == [DebateEnded]
+    assert [type(each.event) for each in heard] == [DebateEnded]
 
 
 def test_stopping_hangs_up_on_whoever_is_speaking() -> None:
     async def story() -> None:
-        async def slow(_ask: VoiceAsk) -> VoiceReply:
+        async def slow(_ask: DebaterRequest) -> DebaterReply:
             await asyncio.sleep(1_000)
             return a_reply(a_vote("yes"))
 
-        room = Room(ScriptedVoice(name="a:1", says=slow), *some("b:1"), clock=LoopClock())
+        room = Room(ScriptedDebater(name="a:1", says=slow), *some("b:1"), clock=LoopClock())
         debate = await room.begin(deadline=timedelta(hours=1))
         carrying = asyncio.ensure_future(room.leg(debate))
         await asyncio.sleep(3)
@@ -162,11 +162,13 @@ def test_stopping_hangs_up_on_whoever_is_speaking() -> None:
 
 def test_a_stop_that_nobody_rang_for_is_noticed_all_the_same() -> None:
     async def story() -> None:
-        async def slow(_ask: VoiceAsk) -> VoiceReply:
+        async def slow(_ask: DebaterRequest) -> DebaterReply:
             await asyncio.sleep(1_000)
             return a_reply(a_vote("yes"))
 
-        room = Room(*[ScriptedVoice(name=n, says=slow) for n in ("a:1", "b:1")], clock=LoopClock())
+        room = Room(
+            *[ScriptedDebater(name=n, says=slow) for n in ("a:1", "b:1")], clock=LoopClock()
+        )
         debate = await room.begin(deadline=timedelta(hours=1))
         carrying = asyncio.ensure_future(room.leg(debate))
         await asyncio.sleep(1)
@@ -190,7 +192,7 @@ async def test_only_its_starter_stops_or_shares_a_debate(room: Room) -> None:
 
     whole = await room.held()
 
-    with pytest.raises(BadDebate, match="no project"):
+    with pytest.raises(InvalidDebate, match="no project"):
         await room.share(ANA, whole.debate.id)
     with pytest.raises(ProjectNotFound):
         await room.look.page(ANA, project="nowhere")
@@ -199,7 +201,7 @@ async def test_only_its_starter_stops_or_shares_a_debate(room: Room) -> None:
 async def test_a_debate_is_promoted_only_on_another_persons_word(room: Room) -> None:
     debate = await room.begin(label=SECRET)
 
-    with pytest.raises(BadDebate, match="not over yet"):
+    with pytest.raises(InvalidDebate, match="not over yet"):
         await room.promote(ANA, debate.id, TEAM)
     await room.leg(debate)
     await room.promote(ANA, debate.id, TEAM)
@@ -210,7 +212,7 @@ async def test_a_debate_is_promoted_only_on_another_persons_word(room: Room) -> 
 
 async def test_a_removed_debate_is_gone_with_its_log(room: Room) -> None:
     debate = await room.begin()
-    with pytest.raises(BadDebate, match="not over yet"):
+    with pytest.raises(InvalidDebate, match="not over yet"):
         await room.remove(ANA, debate.id)
     await room.leg(debate)
 
@@ -224,7 +226,7 @@ async def test_a_removed_debate_is_gone_with_its_log(room: Room) -> None:
 async def test_no_more_logs_are_kept_than_is_set(room: Room) -> None:
     for _ in range(3):
         await room.held()
-    room.logs.most = 2
+    room.logs.limit = 2
 
     assert await KeepLogs(logs=room.logs, clock=room.clock)() == 1
     assert len(room.logs.files) == 2
@@ -234,8 +236,8 @@ async def test_personas_of_a_space_are_made_and_used_and_removed(room: Room) -> 
     await room.personas.put(ANA, "lawyer", "You look at the law.", specialist=True)
     whole = await room.held(roles=("lawyer",))
 
-    assert whole.debate.voices[0].specialist
-    [told] = [ask.system for ask in room.voices.asks if ask.voice.name == "a:1"]
+    assert whole.debate.debaters[0].specialist
+    [told] = [ask.system for ask in room.voices.asks if ask.debater.name == "a:1"]
     assert "You look at the law." in told
     names = [each.name for each in await room.personas.all(VERA)]
     assert names == ["architect", "critic", "pragmatist", "security", "lawyer"]
@@ -246,9 +248,9 @@ async def test_personas_of_a_space_are_made_and_used_and_removed(room: Room) -> 
 
 async def test_a_persona_has_a_name_of_its_own(room: Room) -> None:
     for name in ("critic", "Big", "", "x" * 50):
-        with pytest.raises((PersonaExists, BadDebate)):
+        with pytest.raises((PersonaExists, InvalidDebate)):
             await room.personas.put(ANA, name, "You look.", specialist=False)
-    with pytest.raises(BadDebate):
+    with pytest.raises(InvalidDebate):
         await room.personas.put(ANA, "empty", " ", specialist=False)
     with pytest.raises(PersonaExists):
         await room.personas.remove(ANA, "critic")
@@ -257,7 +259,7 @@ async def test_a_persona_has_a_name_of_its_own(room: Room) -> None:
 
 
 async def test_a_project_has_a_budget_that_no_debate_of_it_passes() -> None:
-    room = Room(*some("a:1", "b:1", answer="yes"), ScriptedVoice(name="c:1", answer="no"))
+    room = Room(*some("a:1", "b:1", answer="yes"), ScriptedDebater(name="c:1", answer="no"))
     project = a_project(room)
     first = await room.held(project=project)
     spent = first.debate.spent
@@ -269,20 +271,20 @@ async def test_a_project_has_a_budget_that_no_debate_of_it_passes() -> None:
         await room.begin(project=project)
     with pytest.raises(NotPermitted):
         await room.budget.put(VERA, project, cap)
-    with pytest.raises(BadDebate):
+    with pytest.raises(InvalidDebate):
         await room.budget.put(ANA, project, Cap(money=Decimal(-1)))
     assert await room.budget.put(ANA, project, Cap()) == (Cap(), spent)
 
 
 async def test_a_project_that_others_emptied_meanwhile_ends_it_with_the_votes_in_hand() -> None:
-    async def all_of_it(ask: VoiceAsk) -> VoiceReply:
-        answer = "no" if ask.voice.name == "b:1" else "yes"
+    async def all_of_it(ask: DebaterRequest) -> DebaterReply:
+        answer = "no" if ask.debater.name == "b:1" else "yes"
         return a_reply(a_vote(answer), prompt=10**6, output=10**6)
 
-    room = Room(*[ScriptedVoice(name=f"{family}:1", says=all_of_it) for family in "abc"])
+    room = Room(*[ScriptedDebater(name=f"{family}:1", says=all_of_it) for family in "abc"])
     project = a_project(room)
     debate = await room.begin(project=project)
-    needed = 2 * (room.voices.voices["a:1"].voice.most_output + 250)
+    needed = 2 * (room.voices.debaters["a:1"].debater.max_output_tokens + 250)
     await room.budget.put(ANA, project, Cap(tokens=needed))
     await room.leg(debate)
 
@@ -294,11 +296,14 @@ async def test_a_project_that_others_emptied_meanwhile_ends_it_with_the_votes_in
 
 
 async def test_who_could_be_asked_is_listed_with_why_not() -> None:
-    room = Room(*some("a:1"), ScriptedVoice(name="b:1", available=False))
+    room = Room(*some("a:1"), ScriptedDebater(name="b:1", available=False))
 
-    states = await ListVoices(voices=room.voices)(VERA)
+    states = await ListDebaters(debaters=room.voices)(VERA)
 
-    assert [(each.voice.name, each.available) for each in states] == [("a:1", True), ("b:1", False)]
+    assert [(each.debater.name, each.available) for each in states] == [
+        ("a:1", True),
+        ("b:1", False),
+    ]
     assert states[1].why == "It is switched off. Switch it on."
 
 
@@ -308,7 +313,7 @@ async def test_a_debate_can_be_followed_while_it_is_held(room: Room) -> None:
 
     async def listen() -> None:
         async with aclosing(room.follow(ANA, debate.id)) as telling:
-            heard.extend([each.happening async for each in telling])
+            heard.extend([each.event async for each in telling])
 
     async with asyncio.TaskGroup() as group:
         group.create_task(listen())

@@ -9,9 +9,9 @@ import pytest
 
 from portico.bridge.core.projects import Project, ProjectId
 from portico.debate.activation import at_budget, at_debate, at_start
-from portico.debate.core.debaters import VoiceAsk, VoiceReply
-from portico.debate.core.debates import DebateId, DebateStatus, DebateWish, NoteKind
-from portico.debate.core.events import VoiceFailed
+from portico.debate.core.debaters import DebaterReply, DebaterRequest
+from portico.debate.core.debates import DebateId, DebateSpec, DebateStatus, NoteKind
+from portico.debate.core.events import DebaterFailed
 from portico.debate.core.questions import Cap
 from portico.engine.core.runs import RunStatus
 from portico.guard.core.contexts import context_of
@@ -21,7 +21,7 @@ from portico.kernel.budget import Cost, Tokens
 from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.debate_fakes import ScriptedVoice, a_reply, a_vote
+from portico.testing.debate_fakes import ScriptedDebater, a_reply, a_vote
 from portico.testing.memory_store import BEGINNING, HeldKey, SeededEntropy
 from tests.debate.room import ANA, ANA_THERE, CLEARED, Room, put, some
 
@@ -63,12 +63,12 @@ def demoted(room: Room) -> None:
 def ending(room: Room, end: Ending) -> None:
     """While the first two are heard, who do not agree."""
 
-    async def says(answer: str, _ask: VoiceAsk) -> VoiceReply:
+    async def says(answer: str, _ask: DebaterRequest) -> DebaterReply:
         end(room)
         return a_reply(a_vote(answer))
 
     for name, answer in (("a:1", "yes"), ("b:1", "no"), ("c:1", "yes")):
-        room.voices.voices[name] = ScriptedVoice(name=name, says=partial(says, answer))
+        room.voices.debaters[name] = ScriptedDebater(name=name, says=partial(says, answer))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ async def test_nobody_is_asked_for_a_starter_who_may_no_more(end: Ending, code: 
     run = await room.leg(debate)
 
     whole = await room.whole(debate.id)
-    assert [ask.voice.name for ask in room.voices.asks] == ["a:1", "b:1"]
+    assert [ask.debater.name for ask in room.voices.asks] == ["a:1", "b:1"]
     assert run.status is RunStatus.FAILED
     assert whole.debate.status is DebateStatus.FAILED
     [failed] = [note for note in whole.notes if note.name == "failed"]
@@ -121,7 +121,9 @@ async def test_voices_are_asked_with_the_key_and_the_lists_of_the_starter() -> N
     ending(room, lambda _: None)
     asking, askers = room.voices.ask, []
 
-    async def ask(caller: Principal, what: VoiceAsk, hear: Callable[[str], None]) -> VoiceReply:
+    async def ask(
+        caller: Principal, what: DebaterRequest, hear: Callable[[str], None]
+    ) -> DebaterReply:
         askers.append(caller)
         return await asking(caller, what, hear)
 
@@ -140,14 +142,14 @@ AGENT = replace(ANA, kind=PrincipalKind.AGENT, key="k1")
 async def test_whoever_follows_it_has_read_what_is_more_secret_before_it_is_told() -> None:
     room = Room(*some("a:1", "b:1"))
     debate = await room.begin(by=AGENT)
-    failed = VoiceFailed(voice="a:1", round=1, code="voice_broke", why="It said 'secret'.")
-    await room.talk.tell(ANA, debate.id, failed, label=CONFIDENTIAL)
+    failed = DebaterFailed(voice="a:1", round=1, code="voice_broke", why="It said 'secret'.")
+    await room.talk.publish(ANA, debate.id, failed, label=CONFIDENTIAL)
 
     async with aclosing(room.follow(AGENT, debate.id)) as telling:
         told = await anext(telling)
         mark = await room.tasks.at(AGENT)
 
-    assert (told.happening, mark.label) == (failed, CONFIDENTIAL)
+    assert (told.event, mark.label) == (failed, CONFIDENTIAL)
 
 
 async def test_whoever_is_told_what_a_project_has_left_has_read_what_was_spent(room: Room) -> None:
@@ -164,7 +166,7 @@ async def test_whoever_is_told_what_a_project_has_left_has_read_what_was_spent(r
     room.material.projects[which] = PUBLIC
     secret = await room.begin(project=which, label=CONFIDENTIAL)
     await room.purse.reserve(ANA, secret.id, "said", Cost(tokens=Tokens(10)))
-    wish = DebateWish(question="Is it so?", project=which, label=CONFIDENTIAL)
+    wish = DebateSpec(question="Is it so?", project=which, label=CONFIDENTIAL)
 
     await room.estimate(AGENT, wish)
     before = await room.tasks.at(AGENT)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.tokens import O200k
-from portico.debate.core.debates import Debate, DebateId, DebateStatus, DebateWish
+from portico.debate.core.debates import Debate, DebateId, DebateSpec, DebateStatus
 from portico.debate.core.errors import DebateNotFound
 from portico.debate.debaters import ShortenAnswer
 from portico.debate.debates import AskInChat, WaitForDebate
@@ -46,7 +46,7 @@ async def test_when_their_patience_is_over_they_hear_how_it_stands(
 
 
 async def test_whoever_waits_is_told_when_it_ends(room: Room) -> None:
-    begun = (await room.start(ANA, DebateWish(question="Is it so?"))).debate
+    begun = (await room.start(ANA, DebateSpec(question="Is it so?"))).debate
 
     async with asyncio.TaskGroup() as group:
         waits = group.create_task(waiting(room)(ANA, begun.id, patience=LONG))
@@ -61,7 +61,7 @@ def waiter(room: Room) -> WaitAtSeat:
 
 
 async def with_a_seat(room: Room) -> Debate:
-    wish = DebateWish(question="Is it so?", guests=1)
+    wish = DebateSpec(question="Is it so?", guests=1)
     return (await room.start(ANA, wish)).debate
 
 
@@ -109,17 +109,17 @@ async def test_whoever_sits_down_is_told_at_once_what_is_asked_also_without_pati
     assert sits.result().new is False  # looked at again since
 
 
-WISH = DebateWish(question="Is it so?")
+WISH = DebateSpec(question="Is it so?")
 
 
 class Chat:
     def __init__(self) -> None:
         self.room = Room(*some("a:1", "b:1"))
 
-    async def ask(self, wish: DebateWish = WISH, *, again: bool = False) -> Debate:
+    async def ask(self, wish: DebateSpec = WISH, *, again: bool = False) -> Debate:
         return await AskInChat(start_debate=self.room.start)(ANA, wish, again=again)
 
-    async def answered(self, wish: DebateWish = WISH) -> Debate:
+    async def answered(self, wish: DebateSpec = WISH) -> Debate:
         debate = await self.ask(wish)
         await self.room.leg(debate)
         return debate
@@ -147,8 +147,8 @@ async def test_a_program_asks_the_same_or_another_by_its_key_or_its_question(cha
 
     debates = [
         await chat.ask(),
-        await chat.ask(DebateWish(question="Is it not?")),
-        await chat.ask(DebateWish(question="Is it so?", material="It rains.")),
+        await chat.ask(DebateSpec(question="Is it not?")),
+        await chat.ask(DebateSpec(question="Is it so?", material="It rains.")),
     ]
 
     assert len({each.id for each in debates}) == 3
@@ -159,7 +159,7 @@ async def test_a_program_asks_the_same_or_another_by_its_key_or_its_question(cha
 
 
 async def test_a_key_of_the_program_s_own_says_what_is_the_same() -> None:
-    chat, keyed = Chat(), DebateWish(question="Is it so?", key="k")
+    chat, keyed = Chat(), DebateSpec(question="Is it so?", key="k")
     first = await chat.answered(keyed)
 
     second, other = await chat.ask(keyed), await chat.ask()
@@ -168,7 +168,7 @@ async def test_a_key_of_the_program_s_own_says_what_is_the_same() -> None:
 
 
 async def test_what_stands_under_its_key_already_and_is_another_is_passed_by(chat: Chat) -> None:
-    first = await chat.ask(DebateWish(question="Is it so?", voices=("a:1", "b:1")))
+    first = await chat.ask(DebateSpec(question="Is it so?", debaters=("a:1", "b:1")))
 
     second = await chat.ask()
 

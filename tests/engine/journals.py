@@ -10,7 +10,7 @@ from typing import Protocol
 from portico.adapters.inline import InlineRuns
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Failure, Leg, RunStatus, Step, Taken
+from portico.engine.core.runs import Activation, ClaimedActivation, Failure, RunStatus, Step
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonValue
 from tests.engine.room import Room
@@ -29,30 +29,36 @@ class Through:
     async def before(self) -> None:
         pass
 
-    async def claim(self, leg: Leg) -> Taken | None:
+    async def claim(self, leg: Activation) -> ClaimedActivation | None:
         await self.before()
         return await self._runs.claim(leg)
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         await self.before()
         return await self._runs.finish(taken, step, told)
 
-    async def announce(self, taken: Taken, told: Sequence[NewEntry]) -> bool:
+    async def announce(self, taken: ClaimedActivation, told: Sequence[NewEntry]) -> bool:
         await self.before()
         return await self._runs.announce(taken, told)
 
-    async def answer(self, taken: Taken, topics: Sequence[str]) -> Mapping[str, JsonValue] | None:
+    async def answer(
+        self, taken: ClaimedActivation, topics: Sequence[str]
+    ) -> Mapping[str, JsonValue] | None:
         await self.before()
         return await self._runs.answer(taken, topics)
 
     async def park(
-        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+        self, taken: ClaimedActivation, topics: Sequence[str], wakes_at: datetime | None
     ) -> bool | None:
         await self.before()
         return await self._runs.park(taken, topics, wakes_at)
 
     async def settle(
-        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
+        self,
+        taken: ClaimedActivation,
+        status: RunStatus,
+        result: JsonValue,
+        failure: Failure | None,
     ) -> bool:
         await self.before()
         return await self._runs.settle(taken, status, result, failure)
@@ -78,7 +84,7 @@ class SlowToNote(Through):
         super().__init__(room)
         self._dice = dice
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         for _ in range(self._dice.randrange(6)):
             await asyncio.sleep(0)
         return await super().finish(taken, step, told)
@@ -92,7 +98,7 @@ class SlowToPark(Through):
         self.parking = asyncio.Event()
 
     async def park(
-        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+        self, taken: ClaimedActivation, topics: Sequence[str], wakes_at: datetime | None
     ) -> bool | None:
         self.parking.set()
         await asyncio.sleep(0.01)
@@ -107,7 +113,7 @@ class Meanwhile(Through):
         self._happens = happens
 
     async def park(
-        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+        self, taken: ClaimedActivation, topics: Sequence[str], wakes_at: datetime | None
     ) -> bool | None:
         await self._happens(taken.run.id)
         return await super().park(taken, topics, wakes_at)
@@ -116,7 +122,7 @@ class Meanwhile(Through):
 class Barring(Through):
     """Whoever the run is for may not any more."""
 
-    async def claim(self, leg: Leg) -> Taken | None:
+    async def claim(self, leg: Activation) -> ClaimedActivation | None:
         taken = await super().claim(leg)
         return None if taken is None else replace(taken, barred="ana is disabled")
 
@@ -150,14 +156,18 @@ class FusedJournal(Through):
         super().__init__(room)
         self._fuse = fuse
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         await self._fuse(f"before noting {step.name}")
         noted = await super().finish(taken, step, told)
         await self._fuse(f"after noting {step.name}")
         return noted
 
     async def settle(
-        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
+        self,
+        taken: ClaimedActivation,
+        status: RunStatus,
+        result: JsonValue,
+        failure: Failure | None,
     ) -> bool:
         await self._fuse("before the run is settled")
         return await super().settle(taken, status, result, failure)

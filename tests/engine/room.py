@@ -8,7 +8,16 @@ from typing import Any
 
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.engine.core.event_log import Entry
-from portico.engine.core.runs import Cleaning, Leg, Place, Queue, Run, RunStatus, Step, as_it_is
+from portico.engine.core.runs import (
+    Activation,
+    Cleaning,
+    QueueConfig,
+    QueuePlacement,
+    Run,
+    RunStatus,
+    Step,
+    as_it_is,
+)
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
 from portico.engine.runs import (
@@ -18,7 +27,7 @@ from portico.engine.runs import (
     Kinds,
     ListRuns,
     ResumeRun,
-    RunWish,
+    RunSpec,
     ShowRun,
     SignalRun,
     StartForPeople,
@@ -33,7 +42,7 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.testing.engine import MemoryEventLog
 from portico.testing.guard import MemoryTaskContexts, a_space, an_identity
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock
 
 ANA = as_principal(an_identity("ana"))
 BEN = as_principal(an_identity("ben"))
@@ -51,14 +60,14 @@ class Room:
         self,
         *kinds: Kind,
         work: Work = nothing,
-        queues: Sequence[Queue] = (Queue(name="runs"),),
+        queues: Sequence[QueueConfig] = (QueueConfig(name="runs"),),
         clean: Cleaning = as_it_is,
     ) -> None:
         self.clean = clean
         self.clock = TickingClock(step=timedelta(0))
         self.entropy = SeededEntropy("engine room")
         self.bus = InlineBus()
-        self.world = MemoryWorld()
+        self.world = InMemoryStore()
         self.world.spaces[ANA.space] = a_space()
         self.log = MemoryEventLog(self.world, self.bus, self.clock)
         self.runs = InlineRuns(self.clock, self.entropy, self.bus, self.log)
@@ -66,7 +75,7 @@ class Room:
         self.kinds = Kinds([Kind(name="work", work=work, for_people=True), *kinds])
         runs, bus = self.runs, self.bus
         making: dict[str, Any] = {"clock": self.clock, "entropy": self.entropy}
-        led: dict[str, Any] = {"runs": runs, "line": self.line}
+        led: dict[str, Any] = {"runs": runs, "queue": self.line}
         self.start_run = StartRun(kinds=self.kinds, **led, **making)
         self.contexts = MemoryTaskContexts(self.world)
         self.start_for_people = StartForPeople(start_run=self.start_run, contexts=self.contexts)
@@ -97,14 +106,14 @@ class Room:
         self,
         kind: str = "work",
         caller: Principal = ANA,
-        place: Place | None = None,
+        place: QueuePlacement | None = None,
         **given: JsonValue,
     ) -> RunId:
-        return (await self.start_run(caller, RunWish(kind=kind, input=given, place=place))).id
+        return (await self.start_run(caller, RunSpec(kind=kind, input=given, placement=place))).id
 
     async def leg(self, run: RunId, journal: Journal | None = None) -> Run:
         """Carry out the leg that it stands in line with, here and now."""
-        await self.run_leg(journal)(Leg(run, (await self.seen(run)).leg))
+        await self.run_leg(journal)(Activation(run, (await self.seen(run)).leg))
         return await self.seen(run)
 
     async def ran(self) -> Run:
@@ -113,7 +122,7 @@ class Room:
 
     async def crash(self, run: RunId, after: asyncio.Event, journal: Journal | None = None) -> None:
         """Carry it out until something has happened, and then be gone."""
-        leg = Leg(run, (await self.seen(run)).leg)
+        leg = Activation(run, (await self.seen(run)).leg)
         carrying = asyncio.ensure_future(self.run_leg(journal)(leg))
         waiting = asyncio.ensure_future(after.wait())
         await asyncio.wait([carrying, waiting], return_when=asyncio.FIRST_COMPLETED)

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from portico.engine.core.errors import BadInput, KeyReused
-from portico.engine.core.idempotency import Answer
+from portico.engine.core.errors import InvalidInput, KeyReused
+from portico.engine.core.idempotency import StoredResponse
 from portico.engine.core.runs import RunStatus
 from portico.engine.drill import Drill, DrillPlan, drill_kind
-from portico.engine.idempotency import Ask, DoOnce
+from portico.engine.idempotency import IdempotentWrite, WriteRequest
 from portico.engine.runs import Kind, Kinds
 from portico.kernel.durable import Durable
 from portico.kernel.json import JsonObject, JsonValue
 from portico.testing.engine import MemoryReceipts
 from portico.testing.guard import a_space, an_identity
-from portico.testing.memory_store import MemoryWorld, TickingClock
+from portico.testing.memory_store import InMemoryStore, TickingClock
 from tests.engine.room import ANA, Room
 
 
@@ -67,10 +67,10 @@ def test_a_plan_is_read(given: dict[str, Any], plan: DrillPlan) -> None:
 def test_what_is_wrong_with_a_plan_is_told_field_by_field(
     given: dict[str, Any], fields: list[str]
 ) -> None:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         DrillPlan.parse(given)
 
-    assert [flaw.field for flaw in caught.value.flaws] == fields
+    assert [flaw.field for flaw in caught.value.field_errors] == fields
     assert all(field in str(caught.value) for field in fields)
 
 
@@ -142,7 +142,7 @@ async def test_a_drill_asks_or_fails_as_it_was_told_to(room: Room) -> None:
     ]
 
 
-ASK = Ask("keys.issue", {"name": "laptop"}, key="k1")
+ASK = WriteRequest("keys.issue", {"name": "laptop"}, key="k1")
 
 
 class Counting:
@@ -151,18 +151,18 @@ class Counting:
     def __init__(self) -> None:
         self.done = 0
 
-    async def __call__(self) -> Answer:
+    async def __call__(self) -> StoredResponse:
         self.done += 1
         await asyncio.sleep(0)  # lets whoever else wants to do it try
-        return Answer({"number": self.done}, shown_once={"key": f"secret {self.done}"})
+        return StoredResponse({"number": self.done}, shown_once={"key": f"secret {self.done}"})
 
 
 @pytest.fixture
-def once() -> DoOnce:
-    world = MemoryWorld()
+def once() -> IdempotentWrite:
+    world = InMemoryStore()
     world.spaces[ANA.space] = a_space()
     world.identities[ANA.space, ANA.id] = an_identity("ana")
-    return DoOnce(receipts=MemoryReceipts(world))
+    return IdempotentWrite(receipts=MemoryReceipts(world))
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def action() -> Counting:
 
 @pytest.mark.requirement("engine:idempotency:once")
 async def test_a_repeated_write_is_done_once_and_answered_alike(
-    once: DoOnce, action: Counting
+    once: IdempotentWrite, action: Counting
 ) -> None:
     first = await once(ANA, ASK, action)
     second = await once(ANA, ASK, action)
@@ -181,22 +181,22 @@ async def test_a_repeated_write_is_done_once_and_answered_alike(
     assert (first.body, first.replayed) == ({"number": 1, "key": "secret 1"}, False)
     assert (second.body, second.replayed) == ({"number": 1}, True)
     with pytest.raises(KeyReused):
-        await once(ANA, Ask("keys.issue", {"name": "phone"}, key="k1"), action)
+        await once(ANA, WriteRequest("keys.issue", {"name": "phone"}, key="k1"), action)
     assert action.done == 1
-    await once(ANA, Ask("people.add", {"name": "laptop"}, key="k1"), action)
+    await once(ANA, WriteRequest("people.add", {"name": "laptop"}, key="k1"), action)
     assert action.done == 2
 
 
 @pytest.mark.requirement("engine:idempotency:once")
-async def test_two_at_once_are_done_once(once: DoOnce, action: Counting) -> None:
+async def test_two_at_once_are_done_once(once: IdempotentWrite, action: Counting) -> None:
     receipts = await asyncio.gather(*(once(ANA, ASK, action) for _ in range(5)))
 
     assert action.done == 1
     assert sorted(receipt.replayed for receipt in receipts) == [False, True, True, True, True]
 
 
-async def test_without_a_key_it_is_done_each_time(once: DoOnce, action: Counting) -> None:
-    ask = Ask("keys.issue", {"name": "laptop"})
+async def test_without_a_key_it_is_done_each_time(once: IdempotentWrite, action: Counting) -> None:
+    ask = WriteRequest("keys.issue", {"name": "laptop"})
 
     receipts = [await once(ANA, ask, action) for _ in range(2)]
 
@@ -205,9 +205,9 @@ async def test_without_a_key_it_is_done_each_time(once: DoOnce, action: Counting
 
 
 async def test_a_write_that_failed_may_be_tried_again_under_its_key(
-    once: DoOnce, action: Counting
+    once: IdempotentWrite, action: Counting
 ) -> None:
-    async def failing() -> Answer:
+    async def failing() -> StoredResponse:
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="the disk is full"):

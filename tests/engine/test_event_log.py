@@ -8,8 +8,8 @@ import pytest
 
 from portico.adapters.crypto import AesSivSeal
 from portico.engine import notifications
-from portico.engine.core.errors import BadCursor, RunNotFound, StoreUnavailable
-from portico.engine.core.event_log import Aside, Entry
+from portico.engine.core.errors import InvalidCursor, RunNotFound, StoreUnavailable
+from portico.engine.core.event_log import Entry, EphemeralEvent
 from portico.engine.event_log import (
     Cursors,
     EventPage,
@@ -28,16 +28,16 @@ from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.engine import MemoryEventLog
 from portico.testing.guard import MemoryTaskContexts, a_person, a_space, an_identity
-from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, InMemoryStore, SeededEntropy, TickingClock
 from tests.engine.watching import ANA, LOW, SEAL, SECRET, House, Sent, a_house
 from tests.turns import settled
 
 pytestmark = pytest.mark.usefixtures("nothing_blocks")
 
 
-def an_aside(text: str, label: Label = PUBLIC) -> Aside:
-    return Aside(
-        topic="t", type="text.delta", at=BEGINNING, by=None, label=label, facts={"text": text}
+def an_aside(text: str, label: Label = PUBLIC) -> EphemeralEvent:
+    return EphemeralEvent(
+        topic="t", type="text.delta", at=BEGINNING, by=None, label=label, details={"text": text}
     )
 
 
@@ -453,7 +453,7 @@ def test_a_cursor_of_elsewhere_is_refused() -> None:
         (watch, ANA, ["a", "b"], "!"),
         (watch, ANA, ["a", "b"], "MTI"),
     ]:
-        with pytest.raises(BadCursor):
+        with pytest.raises(InvalidCursor):
             asked(who, topics, text)
 
 
@@ -531,9 +531,9 @@ TEXT = Text(topic="t", part="answer:1", label=TEAM)
 
 @dataclass
 class Said:
-    asides: list[Aside] = field(default_factory=list)
+    asides: list[EphemeralEvent] = field(default_factory=list)
 
-    def __call__(self, space: SpaceId, aside: Aside) -> None:
+    def __call__(self, space: SpaceId, aside: EphemeralEvent) -> None:
         assert space == ANA.space
         self.asides.append(aside)
 
@@ -550,8 +550,8 @@ async def kept(house: House) -> list[Entry]:
 def joined(entries: list[Entry]) -> str:
     text = ""
     for entry in entries:
-        assert entry.facts["offset"] == len(text)
-        text += str(entry.facts["text"])
+        assert entry.details["offset"] == len(text)
+        text += str(entry.details["text"])
     return text
 
 
@@ -563,7 +563,7 @@ async def test_each_piece_is_said_at_once_with_its_offset() -> None:
         for piece in ("Hel", "", "lo ", "wörld"):
             text.add(piece)
 
-    assert [aside.facts for aside in said.asides] == [
+    assert [aside.details for aside in said.asides] == [
         {"part": "answer:1", "offset": 0, "text": "Hel"},
         {"part": "answer:1", "offset": 3, "text": "lo "},
         {"part": "answer:1", "offset": 6, "text": "wörld"},
@@ -586,7 +586,7 @@ async def test_what_was_added_is_kept_now_and_then_and_all_of_it_at_the_end(hous
     entries = await kept(house)
     assert joined(entries) == "".join(f"{number} " for number in range(100))
     assert 2 <= len(entries) < 100
-    assert [entry.facts["done"] for entry in entries] == [False] * (len(entries) - 1) + [True]
+    assert [entry.details["done"] for entry in entries] == [False] * (len(entries) - 1) + [True]
     assert {(entry.type, entry.label) for entry in entries} == {("text.added", TEAM)}
 
 
@@ -595,7 +595,7 @@ async def test_a_text_that_is_empty_is_done_and_one_that_is_broken_off_is_not(ho
         pass
 
     [entry] = await kept(house)
-    assert entry.facts == {"part": "answer:1", "offset": 0, "text": "", "done": True}
+    assert entry.details == {"part": "answer:1", "offset": 0, "text": "", "done": True}
 
     with pytest.raises(OSError, match="model"):
         async with telling(house, Said(), every=10)(ANA, TEXT) as text:
@@ -603,7 +603,7 @@ async def test_a_text_that_is_empty_is_done_and_one_that_is_broken_off_is_not(ho
             raise OSError("the model went away")
 
     [_, entry] = await kept(house)
-    assert (entry.facts["text"], entry.facts["done"]) == ("half a sen", False)
+    assert (entry.details["text"], entry.details["done"]) == ("half a sen", False)
 
 
 async def test_while_the_store_is_away_it_goes_on_and_nothing_is_lost() -> None:
@@ -689,7 +689,7 @@ def hidden(value: JsonValue) -> JsonValue:
 
 class Room:
     def __init__(self, most: int = 10) -> None:
-        self.world = MemoryWorld()
+        self.world = InMemoryStore()
         self.world.spaces[ANN.space] = a_space()
         for each in (an_identity("ana"), an_identity("ben")):
             self.world.identities.insert((each.space, each.id), each)
@@ -697,7 +697,7 @@ class Room:
         self.log = MemoryEventLog(self.world, clock=self.clock)
         self.contexts = MemoryTaskContexts(self.world)
         self.tell = TellPeople(
-            log=self.log, contexts=self.contexts, clock=self.clock, clean=hidden, most=most
+            log=self.log, contexts=self.contexts, clock=self.clock, clean=hidden, limit=most
         )
 
     async def heard(self) -> list[Entry]:
@@ -717,9 +717,9 @@ async def test_what_is_told_is_as_secret_as_what_was_read_and_says_who_said_it(r
     assert label == PUBLIC
     assert (entry.type, entry.by) == ("notification", BEN.id)
     facts = {"from": "ben", "title": "done", "text": "the password is [hidden]"}
-    assert entry.facts == facts
+    assert entry.details == facts
 
-    await room.contexts.rise(BEN, TEAM, untrusted=True)
+    await room.contexts.raise_taint(BEN, TEAM, untrusted=True)
 
     label = await room.tell(BEN, "done", "")
 
@@ -738,7 +738,7 @@ async def test_nobody_tells_more_than_so_much_in_a_minute() -> None:
     room.clock.turn(told.value.retry_after + timedelta(seconds=1))
     await room.tell(BEN, "later", "")
 
-    assert [entry.facts["title"] for entry in await room.heard()] == [
+    assert [entry.details["title"] for entry in await room.heard()] == [
         "again",
         "again",
         "mine",

@@ -10,7 +10,7 @@ import pytest
 
 from portico.engine import execution
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.runs import Leg, RunStatus, StepState, as_it_is
+from portico.engine.core.runs import Activation, RunStatus, StepState, as_it_is
 from portico.kernel.durable import Action, Durable
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.redaction import Redaction
@@ -56,13 +56,13 @@ async def test_no_name_is_used_twice(first: Way, second: Way) -> None:
             case "step":
                 await durable.step("signal:x", giving(1))
             case "begin":
-                await durable.begin("signal:x", giving(1)).result()
+                await durable.start("signal:x", giving(1)).result()
             case "sleep":
                 await durable.sleep("signal:x", timedelta(0))
             case "signal":
                 await durable.wait_for_signal("x", patience=timedelta(0))
             case "tell":
-                await durable.tell("signal:x", "x.y", {})
+                await durable.publish("signal:x", "x.y", {})
 
     async def work(durable: Durable, given: JsonObject) -> JsonValue:
         await use(durable, first)
@@ -85,7 +85,7 @@ async def test_a_step_that_is_done_gives_what_it_gave_and_is_not_done_again() ->
             return len(done)
 
         first = await durable.step("a", action)
-        begun = durable.begin("b", action)
+        begun = durable.start("b", action)
         second = await begun.result()
         await interrupted.here()
         return [first, second, await durable.step("c", action)]
@@ -110,7 +110,7 @@ async def test_a_failure_is_the_same_the_first_time_and_each_time_after(how: str
         try:
             if how == "step":
                 await durable.step("a", action)
-            await durable.begin("b", action).result()
+            await durable.start("b", action).result()
         except StepFailed as error:
             caught.append(error)
         await interrupted.here()
@@ -185,7 +185,7 @@ async def test_a_run_is_not_over_before_what_it_began_is() -> None:
             await asyncio.sleep(0.02)
             return "slow"
 
-        durable.begin("stray", slow)
+        durable.start("stray", slow)
         return "done"
 
     room = Room(work=work)
@@ -202,7 +202,7 @@ async def test_something_is_told_once() -> None:
     interrupted = Interrupted()
 
     async def work(durable: Durable, given: JsonObject) -> JsonValue:
-        await durable.tell("said", "debate.said", {"text": "hello"})
+        await durable.publish("said", "debate.said", {"text": "hello"})
         await interrupted.here()
         return None
 
@@ -212,7 +212,7 @@ async def test_something_is_told_once() -> None:
     await room.leg(run)
 
     told = [entry for entry in await room.told(run) if entry.type == "debate.said"]
-    assert [entry.facts for entry in told] == [{"text": "hello"}]
+    assert [entry.details for entry in told] == [{"text": "hello"}]
 
 
 async def test_a_step_that_takes_long_is_announced_and_a_short_one_is_not() -> None:
@@ -231,7 +231,7 @@ async def test_a_step_that_takes_long_is_announced_and_a_short_one_is_not() -> N
     run = await room.start()
     await room.leg(run)
 
-    told = [(entry.type, entry.facts.get("step")) for entry in await room.told(run)]
+    told = [(entry.type, entry.details.get("step")) for entry in await room.told(run)]
     assert told == [
         ("run.queued", None),
         ("run.started", None),
@@ -310,7 +310,7 @@ async def test_an_answer_while_it_is_being_carried_out_is_heard_and_not_looked_f
     run = await room.start()
     carry = replace(room.run_leg(), grace=LONG)  # within which it is not put away
     async with asyncio.timeout(30):
-        carrying = asyncio.ensure_future(carry(Leg(run, 1)))
+        carrying = asyncio.ensure_future(carry(Activation(run, 1)))
         while not await room.steps(run):  # noqa: ASYNC110 # seen only from outside
             await asyncio.sleep(0)
         await room.signal_run(ANA, run, "go", "now")
@@ -345,7 +345,7 @@ async def test_an_answer_in_time_counts_however_late_it_is_read(room: Room) -> N
     run = await room.start()
     await room.leg(run)
 
-    await room.run_leg()(Leg(run, 1))
+    await room.run_leg()(Activation(run, 1))
 
     assert (await room.seen(run)).status is RunStatus.WAITING
 
@@ -375,10 +375,10 @@ async def test_the_time_of_a_sleep_counts_from_when_it_was_first_come_to() -> No
     run = await room.start()
     first = await room.leg(run)
     room.clock.turn(LONG / 2)
-    (turn,) = [Leg(run, first.leg)]
+    (turn,) = [Activation(run, first.leg)]
     assert not room.runs.due(room.clock.now())
     room.clock.turn(LONG / 2)
-    assert [each.leg for each in room.runs.due(room.clock.now())] == [turn]
+    assert [each.activation for each in room.runs.due(room.clock.now())] == [turn]
     ended = await room.leg(run)
 
     (step,) = await room.steps(run)
@@ -500,7 +500,7 @@ async def test_what_is_begun_while_the_run_is_being_put_away_waits_until_it_goes
 
         async def at_the_worst_moment() -> None:
             await journal.parking.wait()
-            await durable.begin("late", action).result()
+            await durable.start("late", action).result()
 
         async with asyncio.TaskGroup() as group:
             group.create_task(durable.wait_for_signal("go"))
@@ -542,9 +542,9 @@ async def test_a_long_step_of_a_run_that_was_taken_over_is_not_announced_by_the_
 
     room = Room(work=work)
     run = await room.start()
-    former = asyncio.ensure_future(room.run_leg()(Leg(run, 1)))
+    former = asyncio.ensure_future(room.run_leg()(Activation(run, 1)))
     await begun.wait()
-    await room.runs.claim(Leg(run, 1))
+    await room.runs.claim(Activation(run, 1))
     await former
 
     assert "step.started" not in [entry.type for entry in await room.told(run)]
@@ -604,7 +604,7 @@ async def test_one_who_lost_the_run_ends_without_a_word() -> None:
 
     room = Room(work=work)
     run = await room.start()
-    slow = asyncio.ensure_future(room.run_leg()(Leg(run, 1)))
+    slow = asyncio.ensure_future(room.run_leg()(Activation(run, 1)))
     await begun.wait()
     ended = await room.leg(run)
     go_on.set()
@@ -622,9 +622,9 @@ async def test_a_run_that_never_comes_to_an_end_is_stuck_and_can_be_taken_up_by_
     room = Room(work=work)
     run = await room.start()
     for _ in range(3):
-        await room.runs.claim(Leg(run, 1))
+        await room.runs.claim(Activation(run, 1))
 
-    await room.run_leg(most_attempts=3)(Leg(run, 1))
+    await room.run_leg(most_attempts=3)(Activation(run, 1))
     stuck = await room.seen(run)
     await room.resume_run(ANA, run)
     ended = await room.leg(run)
@@ -718,7 +718,7 @@ async def test_a_work_knows_its_run_and_its_steps_give_the_same_before_and_after
 @pytest.mark.parametrize("type_", ["run.done", "step.done", "text.added", "plain", "a.b\n", "A.b"])
 async def test_a_work_cannot_tell_what_is_not_its_to_tell(type_: str) -> None:
     async def work(durable: Durable, _given: JsonObject) -> JsonValue:
-        await durable.tell("news", type_, {})
+        await durable.publish("news", type_, {})
         return None
 
     ended = await Room(work=work).ran()
@@ -747,7 +747,7 @@ async def test_a_secret_in_an_error_is_in_no_event_and_in_no_failure(clean: bool
     """Both ways: without the cleaning the same look finds it."""
 
     async def work(durable: Durable, _given: JsonObject) -> JsonValue:
-        await durable.tell("news", "plan.changed", {"deep": [{"key": CANARY}]})
+        await durable.publish("news", "plan.changed", {"deep": [{"key": CANARY}]})
         with contextlib.suppress(StepFailed):
             await durable.step("leaks", failing(ConnectionError(f"refused: {CANARY}")))
         raise RuntimeError(f"while using {CANARY}") from ValueError(CANARY)
@@ -806,7 +806,7 @@ async def test_nothing_is_done_on_the_way_out_of_a_run_that_was_cancelled() -> N
     work = Tidying()
     room = Room(work=work)
     run = await room.start()
-    carrying = asyncio.ensure_future(room.run_leg()(Leg(run, 1)))
+    carrying = asyncio.ensure_future(room.run_leg()(Activation(run, 1)))
     await work.begun.wait()
 
     await room.cancel_run(ANA, run)
@@ -860,13 +860,13 @@ async def test_a_name_that_cannot_be_kept_is_refused_before_anything_is_done(
             case "step":
                 await durable.step(name, act)
             case "begin":
-                await durable.begin(name, act).result()
+                await durable.start(name, act).result()
             case "sleep":
                 await durable.sleep(name, timedelta(0))
             case "signal":
                 await durable.wait_for_signal(name or "x" * 201, patience=timedelta(0))
             case "tell":
-                await durable.tell(name, "x.y", {})
+                await durable.publish(name, "x.y", {})
         return None
 
     ended = await Room(work=work).ran()
@@ -884,12 +884,12 @@ async def test_a_run_whose_work_is_through_can_be_cancelled_while_a_step_goes_on
             await asyncio.Event().wait()
             return None
 
-        durable.begin("endless", endless)
+        durable.start("endless", endless)
         return "through"
 
     room = Room(work=work)
     run = await room.start()
-    carrying = asyncio.ensure_future(room.run_leg()(Leg(run, 1)))
+    carrying = asyncio.ensure_future(room.run_leg()(Activation(run, 1)))
     await begun.wait()
 
     await room.cancel_run(ANA, run)

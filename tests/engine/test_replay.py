@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.runs import Leg, RunStatus, StepState
+from portico.engine.core.runs import Activation, RunStatus, StepState
 from portico.kernel.durable import Begun, Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
@@ -62,7 +62,7 @@ class Telling:
         while len(over) < len(self.story.needs):
             for number, needs in enumerate(self.story.needs):
                 if needs <= over and number not in over and str(number) not in begun:
-                    begun[str(number)] = durable.begin(str(number), self._act)
+                    begun[str(number)] = durable.start(str(number), self._act)
             first = await durable.wait_any([*begun.values()])
             del begun[first.name]
             over.add(int(first.name))
@@ -91,7 +91,7 @@ async def _outcome(begun: Begun) -> JsonValue:
 
 
 async def broken_off(room: Room, journal: SlowToNote, run: RunId, after: int) -> None:
-    carrying = asyncio.ensure_future(room.run_leg(journal)(Leg(run, 1)))
+    carrying = asyncio.ensure_future(room.run_leg(journal)(Activation(run, 1)))
     await turns(after)
     carrying.cancel()
     with suppress(asyncio.CancelledError):

@@ -10,7 +10,7 @@ import pytest
 from portico.engine import runs as wait_for_run
 from portico.engine.core.errors import (
     AlreadyAnswered,
-    BadInput,
+    InvalidInput,
     KeyReused,
     KindNotFound,
     RunNotFound,
@@ -20,8 +20,8 @@ from portico.engine.core.errors import (
     StepNotFound,
     TopicRefused,
 )
-from portico.engine.core.runs import Place, RunPosition, RunStatus, StepState
-from portico.engine.runs import Kind, RunWish
+from portico.engine.core.runs import QueuePlacement, RunPosition, RunStatus, StepState
+from portico.engine.runs import Kind, RunSpec
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.durable import Durable
@@ -33,7 +33,7 @@ from portico.testing.guard import a_space, an_identity
 from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.engine.room import ANA, BEN, OLGA, VERA, Room, nothing
 
-WISH = RunWish(kind="work", input={"a": 1}, key="k1")
+WISH = RunSpec(kind="work", input={"a": 1}, key="k1")
 
 
 async def test_a_run_begins_as_its_starters_and_stands_in_line(room: Room) -> None:
@@ -86,12 +86,12 @@ async def test_a_key_is_ones_own_and_for_one_kind() -> None:
     assert len({mine.id, theirs.id, of_another_kind.id}) == 3
 
     def check(given: JsonObject) -> None:
-        raise BadInput("picky", [])
+        raise InvalidInput("picky", [])
 
     room = Room(Kind(name="picky", work=nothing, check=check))
 
-    with pytest.raises(BadInput):
-        await room.start_run(ANA, RunWish(kind="picky"))
+    with pytest.raises(InvalidInput):
+        await room.start_run(ANA, RunSpec(kind="picky"))
 
     assert await room.list_runs(ANA, limit=10) == []
 
@@ -133,30 +133,30 @@ async def test_people_start_only_the_kinds_that_are_for_them_and_that_there_are(
     room = Room(Kind(name="inner", work=nothing))
 
     with pytest.raises(KindNotFound) as hidden:
-        await room.start_for_people(OLGA, RunWish(kind="inner"))
+        await room.start_for_people(OLGA, RunSpec(kind="inner"))
     with pytest.raises(KindNotFound) as unknown:
-        await room.start_run(ANA, RunWish(kind="?"))
+        await room.start_run(ANA, RunSpec(kind="?"))
 
     assert hidden.value.fix == "The kinds are: work"
     assert unknown.value.fix == "The kinds are: inner, work"
-    assert (await room.start_run(OLGA, RunWish(kind="inner"))).kind == "inner"
+    assert (await room.start_run(OLGA, RunSpec(kind="inner"))).kind == "inner"
 
 
 async def test_a_run_stands_where_its_kind_says_unless_it_is_told_otherwise() -> None:
-    place = Place(queue="slow", partition="a", priority=3)
-    room = Room(Kind(name="slow", work=nothing, place=place))
+    place = QueuePlacement(queue="slow", partition="a", priority=3)
+    room = Room(Kind(name="slow", work=nothing, placement=place))
 
-    usual = await room.start_run(ANA, RunWish(kind="slow"))
-    special = await room.start_run(ANA, RunWish(kind="slow", place=Place(priority=-1)))
+    usual = await room.start_run(ANA, RunSpec(kind="slow"))
+    special = await room.start_run(ANA, RunSpec(kind="slow", placement=QueuePlacement(priority=-1)))
 
-    assert (usual.place, special.place) == (place, Place(priority=-1))
+    assert (usual.placement, special.placement) == (place, QueuePlacement(priority=-1))
 
 
 async def test_what_was_read_in_a_task_is_under_a_run_that_is_started_in_it(room: Room) -> None:
     room.world.identities.insert((OLGA.space, OLGA.id), an_identity("olga"))
     secret = Label(Level.CONFIDENTIAL)
     olga = replace(OLGA, clearance=secret)
-    await room.contexts.rise(olga, secret, untrusted=False)
+    await room.contexts.raise_taint(olga, secret, untrusted=False)
 
     started = await room.start_for_people(olga, replace(WISH, label=None))
     with pytest.raises(RunWriteDown) as caught:
@@ -226,7 +226,7 @@ async def test_runs_are_listed_by_status_and_kind_and_say_how_many_steps_are_ove
 
 async def test_what_is_above_a_caller_is_not_there(room: Room) -> None:
     above = replace(ANA, clearance=Label.parse("confidential"))
-    wish = RunWish(kind="work", label=Label.parse("confidential"))
+    wish = RunSpec(kind="work", label=Label.parse("confidential"))
     hidden, open_ = (await room.start_run(above, wish)).id, await room.start()
 
     assert await listed(room, BEN) == [open_]
@@ -381,7 +381,7 @@ async def test_an_operator_may_cancel_for_others(steps_room: Room) -> None:
         await steps_room.cancel_run(VERA, own)
 
     assert found.status is RunStatus.CANCELLED
-    assert (await steps_room.told(run))[-1].facts["by"] == "olga"
+    assert (await steps_room.told(run))[-1].details["by"] == "olga"
 
 
 async def test_a_cancelled_run_leaves_the_line(stepped_work: Steps, steps_room: Room) -> None:
@@ -564,7 +564,7 @@ async def test_a_run_is_told_nothing_that_is_more_secret_than_it_is() -> None:
     room = Room()
     run = await room.start()
     room.world.identities.insert((ANA.space, ANA.id), an_identity("ana"))
-    await room.contexts.rise(ANA, Label(Level.CONFIDENTIAL), untrusted=False)
+    await room.contexts.raise_taint(ANA, Label(Level.CONFIDENTIAL), untrusted=False)
 
     with pytest.raises(RunWriteDown):
         await room.signal_run(ANA, run, "answer", "what was read")

@@ -8,7 +8,7 @@ import pytest
 
 from portico.engine.core.errors import SchemaEdited, StoreUnavailable
 from portico.engine.core.retention import Forgotten, Keep
-from portico.engine.core.store import Finding, Migration, Source, State, StoreStatus
+from portico.engine.core.store import CheckResult, Migration, Source, State, StoreStatus
 from portico.engine.retention import Retain
 from portico.engine.store import Diagnose, HouseStatus, MigrateStore, ShowMetrics, ShowStatus
 from portico.guard.core.authentication import as_principal
@@ -116,14 +116,14 @@ async def figures() -> str:
     return "portico_runs_in_flight 0\n"
 
 
-GOOD = Finding(check="platform", state=State.GOOD, detail="fine")
-OPEN = Finding(check="files", state=State.BROKEN, detail="open", fix="portico doctor --fix")
-CLOSED = Finding(check="files", state=State.MENDED, detail="closed")
+GOOD = CheckResult(check="platform", state=State.GOOD, detail="fine")
+OPEN = CheckResult(check="files", state=State.BROKEN, detail="open", fix="portico doctor --fix")
+CLOSED = CheckResult(check="files", state=State.MENDED, detail="closed")
 
 
 @pytest.mark.parametrize(("mend", "found"), [(False, [GOOD, OPEN]), (True, [GOOD, CLOSED])])
 async def test_every_check_is_asked_in_order_and_mends_only_when_told_to(
-    mend: bool, found: list[Finding]
+    mend: bool, found: list[CheckResult]
 ) -> None:
     diagnose = Diagnose(checks=[ScriptedCheck(GOOD), ScriptedCheck(OPEN, mended=CLOSED)])
 
@@ -134,7 +134,7 @@ async def test_of_no_checks_there_are_no_findings_and_of_several_places_one_each
     assert [finding async for finding in Diagnose(checks=[])(mend=True)] == []
 
     class Twice:
-        async def __call__(self, *, mend: bool) -> list[Finding]:
+        async def __call__(self, *, mend: bool) -> list[CheckResult]:
             return [GOOD, OPEN]
 
     assert [finding async for finding in Diagnose(checks=[Twice()])(mend=False)] == [GOOD, OPEN]

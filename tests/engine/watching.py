@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from portico.adapters.crypto import AesSivSeal
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.event_log import Aside, Entry, NewEntry, Page, Positions
+from portico.engine.core.event_log import Entry, EphemeralEvent, NewEntry, Page, Positions
 from portico.engine.event_log import Subscription, Tails
 from portico.kernel.clock import Clock
 from portico.kernel.ids import SpaceId
@@ -18,7 +18,7 @@ from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.engine import MemoryBus, MemoryEventLog
 from portico.testing.guard import a_person, a_space
-from portico.testing.memory_store import MemoryWorld, TickingClock
+from portico.testing.memory_store import InMemoryStore, TickingClock
 
 SECRET = Label(Level.RESTRICTED)
 ANA = replace(a_person("ana"), clearance=SECRET)
@@ -61,8 +61,8 @@ class DeafBus(MemoryBus):
 class Lines:
     """The plainest wording: `cursor type` a line."""
 
-    def told(self, happened: Entry | Aside) -> bytes:
-        return f" {happened.type} {json.dumps(happened.facts)}\n".encode()
+    def told(self, happened: Entry | EphemeralEvent) -> bytes:
+        return f" {happened.type} {json.dumps(happened.details)}\n".encode()
 
     def marked(self, cursor: str, told: bytes) -> bytes:
         return cursor.encode() + told
@@ -80,7 +80,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class House:
-    world: MemoryWorld
+    world: InMemoryStore
     bus: DeafBus
     log: FaultyLog
     tails: Tails
@@ -136,7 +136,7 @@ class Reader:
 
 
 def a_house(clock: Clock | None = None, look: float = 5.0) -> House:
-    world, bus = MemoryWorld(), DeafBus()
+    world, bus = InMemoryStore(), DeafBus()
     home = a_space()
     world.spaces[home.id] = home
     log = FaultyLog(world, bus, clock or TickingClock())

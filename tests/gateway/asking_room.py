@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.adapters.cross_domain.approval_runs import RunErrands
+from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns
 from portico.adapters.cross_domain.event_sinks import APPROVALS, LoggedNews
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.app.gateway_wiring import assemble_gateway
-from portico.engine.core.runs import Leg, Queue, Run
+from portico.engine.core.runs import Activation, QueueConfig, Run
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, Kinds, StartRun
@@ -27,12 +27,12 @@ from portico.guard.core.principals import Role
 from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.learning.core.prefetch_gates import AheadTerms
+from portico.learning.core.prefetch_gates import PrefetchLimits
 from portico.testing.engine import MemoryEventLog
 from portico.testing.gateway import ScriptedUpstreams, an_approved_server, seen
 from portico.testing.gateway_fakes import memory_gateway
 from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryRules, a_space, an_identity
-from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, InMemoryStore, SeededEntropy, TickingClock
 from tests.engine.room import nothing
 from tests.gateway.open_room import DELETE, READ, WRITE
 
@@ -47,11 +47,11 @@ class GuardedRoom:
     def __init__(
         self,
         *,
-        queue: Queue | None = None,
+        queue: QueueConfig | None = None,
         rules: Sequence[Rule] = (),
-        ahead: AheadTerms | None = None,
+        ahead: PrefetchLimits | None = None,
     ) -> None:
-        self.world = world = MemoryWorld()
+        self.world = world = InMemoryStore()
         world.spaces[ANA.space] = a_space()
         for each in ("ana", "ben"):
             identity = an_identity(each, roles=[Role.OPERATOR])
@@ -61,14 +61,14 @@ class GuardedRoom:
         self.bus, self.entropy = InlineBus(), SeededEntropy()
         self.log = MemoryEventLog(world, self.bus, self.clock)
         self.runs = InlineRuns(self.clock, self.entropy, self.bus, self.log)
-        self.line = InlineLine([queue or Queue(name="runs")], self.clock)
+        self.line = InlineLine([queue or QueueConfig(name="runs")], self.clock)
         server = an_approved_server("files")
         world.servers[ANA.space, server.id] = server
         world.tools[ANA.space, server.id] = [READ, WRITE, DELETE]
         self.upstreams = ScriptedUpstreams(offers={"files": seen()})
         kinds = Kinds([Kind(name=APPROVED_CALL, work=nothing)])
         self.start_run = StartRun(
-            runs=self.runs, line=self.line, kinds=kinds, clock=self.clock, entropy=self.entropy
+            runs=self.runs, queue=self.line, kinds=kinds, clock=self.clock, entropy=self.entropy
         )
         self.base = memory_gateway(
             world,
@@ -77,8 +77,8 @@ class GuardedRoom:
             clock=self.clock,
             entropy=self.entropy,
             rules=MemoryRules(rules),
-            errands=RunErrands(
-                start_run=self.start_run, runs=self.runs, line=self.line, bus=self.bus
+            errands=EngineApprovalRuns(
+                start_run=self.start_run, runs=self.runs, queue=self.line, bus=self.bus
             ),
             ahead=ahead,
         )
@@ -119,7 +119,7 @@ class AskingRoom(GuardedRoom):
         self,
         *,
         wait: timedelta = timedelta(0),
-        queue: Queue | None = None,
+        queue: QueueConfig | None = None,
         rules: Sequence[Rule] = (),
         **doors: Any,
     ) -> None:
@@ -162,7 +162,7 @@ class AskingRoom(GuardedRoom):
     async def leg(self, approval: Approval, journal: Journal | None = None) -> Run:
         """The run behind it goes as far as it can, here and now."""
         run = await self.runs.get(ANA, approval.run)
-        await self.run_leg([self.kind], journal)(Leg(run.id, run.leg))
+        await self.run_leg([self.kind], journal)(Activation(run.id, run.leg))
         return await self.runs.get(ANA, approval.run)
 
     @asynccontextmanager

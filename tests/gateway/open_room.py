@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from portico.app.gateway_wiring import GatewayDoors, Limits, assemble_gateway
+from portico.app.gateway_wiring import GatewayDependencies, Limits, assemble_gateway
 from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.gateway.core.pins import set_pin
 from portico.gateway.core.servers import TEAM, Server, ServerId
@@ -17,7 +17,7 @@ from portico.testing.engine import MemoryBus
 from portico.testing.gateway import ScriptedUpstreams, a_server, a_tool, an_approved_server, seen
 from portico.testing.gateway_fakes import NobodyAnswers, memory_gateway
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock
 
 ANA = a_person("ana", roles=[Role.OPERATOR])
 VIEWER = a_person("vera", roles=[Role.VIEWER])
@@ -44,14 +44,14 @@ class OpenRoom:
         rules: Rules | None = None,
         encoder: Embedder | None = None,
     ) -> None:
-        self.world = MemoryWorld()
+        self.world = InMemoryStore()
         self.world.spaces[ANA.space] = a_space()
         for each in map(an_identity, ("ana", "vera", "sue")):
             self.world.identities.insert((each.space, each.id), each)
         self.clock, self.bus = TickingClock(), MemoryBus()
         self.asking = NobodyAnswers()
         self.upstreams = ScriptedUpstreams(offers={"files": seen(), "sky": seen()})
-        self.doors: GatewayDoors = memory_gateway(
+        self.doors: GatewayDependencies = memory_gateway(
             self.world,
             self.upstreams,
             bus=self.bus,

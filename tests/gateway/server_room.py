@@ -15,24 +15,24 @@ from portico.gateway.servers import (
     ListServers,
     RemoveServer,
     RestartServer,
-    ServerWish,
+    ServerRegistration,
     ShowServer,
     SwitchServer,
 )
 from portico.guard.core.principals import Role
 from portico.kernel.budget import Tokens
 from portico.kernel.json import JsonObject
-from portico.sandbox.core.profile import Place
+from portico.sandbox.core.profile import NetworkEndpoint
 from portico.testing.engine import MemoryBus
 from portico.testing.gateway import MemoryServers, MemoryTools, ScriptedUpstreams
 from portico.testing.guard import MemoryAudit, a_person, a_space
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
-from portico.testing.sandbox import ScriptedWalls
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock, together
+from portico.testing.sandbox import ScriptedServerConfinement
 
 ROOT = a_person("root", roles=[Role.OPERATOR])
 VIEWER = a_person("vera", roles=[Role.VIEWER])
 SERVE = Stdio("serve")
-PROFILES = ShippedProfiles({"npm:mail": (Place("mail.example", 443),)})
+PROFILES = ShippedProfiles({"npm:mail": (NetworkEndpoint("mail.example", 443),)})
 MEMBER = a_person("max", roles=[Role.MEMBER])
 
 
@@ -51,13 +51,13 @@ class Letters:
 
 class Room:
     def __init__(self, shipped: ShippedEffects | None = None) -> None:
-        world = MemoryWorld()
+        world = InMemoryStore()
         world.spaces[ROOT.space] = a_space()
         self.clock, self.bus = TickingClock(), MemoryBus()
         self.audit = audit = MemoryAudit(world, self.clock)
         self.tokenizer = Letters()
         self.upstreams = ScriptedUpstreams()
-        self.walls = walls = ScriptedWalls()
+        self.walls = walls = ScriptedServerConfinement()
         self.servers, self.tools = MemoryServers(world), MemoryTools(world)
         self.house = house(ROOT.space)
         kinds = shipped or ShippedEffects()
@@ -75,7 +75,7 @@ class Room:
         self.add_server = AddServer(
             servers=servers,
             names=servers,
-            together=together,
+            unit_of_work=together,
             audit=audit,
             bus=bus,
             clock=clock,
@@ -91,30 +91,30 @@ class Room:
             servers=servers, upstreams=upstreams, index_server=self.index_server
         )
         self.list_servers = ListServers(
-            servers=servers, tools=tools, upstreams=upstreams, walls=walls
+            servers=servers, tools=tools, upstreams=upstreams, confinement=walls
         )
         self.show_server = ShowServer(
-            servers=servers, tools=tools, upstreams=upstreams, walls=walls
+            servers=servers, tools=tools, upstreams=upstreams, confinement=walls
         )
-        self.show_profile = ShowProfile(servers=servers, walls=walls, shipped=PROFILES)
+        self.show_profile = ShowProfile(servers=servers, confinement=walls, shipped=PROFILES)
         self.set_profile = SetProfile(
             servers=servers,
             audit=audit,
             upstreams=upstreams,
-            walls=walls,
+            confinement=walls,
             show=self.show_profile,
             bus=bus,
         )
-        self.review = ReviewServers(servers=servers, tools=tools, walls=walls, shipped=kinds)
+        self.review = ReviewServers(servers=servers, tools=tools, confinement=walls, shipped=kinds)
         self.approve_launch = ApproveLaunch(
-            servers=servers, walls=walls, audit=audit, bus=bus, clock=clock
+            servers=servers, confinement=walls, audit=audit, bus=bus, clock=clock
         )
         self.accept_tools = AcceptTools(
             servers=servers, tools=tools, audit=audit, shipped=kinds, bus=bus, clock=clock
         )
         self.reconcile = ReconcileServers(
             servers=servers,
-            together=together,
+            unit_of_work=together,
             audit=audit,
             upstreams=upstreams,
             bus=bus,
@@ -123,7 +123,7 @@ class Room:
         )
 
     async def added(self, name: str = "files", launch: Launch = SERVE) -> Server:
-        return await self.add_server(ROOT, ServerWish(name=name, launch=launch))
+        return await self.add_server(ROOT, ServerRegistration(name=name, launch=launch))
 
     async def startable(self, name: str = "files", launch: Launch = SERVE) -> Server:
         server = await self.added(name, launch)

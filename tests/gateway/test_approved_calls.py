@@ -11,11 +11,11 @@ import pytest
 from portico.adapters.cross_domain.event_sinks import LoggedNews
 from portico.engine.core.errors import RunNotOver, StoreUnavailable
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Queue, RunStatus, Step, Taken
-from portico.engine.runs import CancelRun, ForkRun, Kind, Kinds, RunWish, SignalRun
-from portico.gateway.core.calls import Answer, Wanted
+from portico.engine.core.runs import ClaimedActivation, QueueConfig, RunStatus, Step
+from portico.engine.runs import CancelRun, ForkRun, Kind, Kinds, RunSpec, SignalRun
+from portico.gateway.core.calls import ClientCapability, ToolResult
 from portico.gateway.core.errors import (
-    BadArguments,
+    InvalidArguments,
     UpstreamDown,
     UpstreamRefused,
     UpstreamTimedOut,
@@ -33,7 +33,7 @@ from portico.guard.core.errors import (
     NotPermitted,
     Refused,
 )
-from portico.guard.core.policy import Danger, Mark
+from portico.guard.core.policy import ArgumentWarning, Danger
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject
@@ -52,7 +52,7 @@ HOUR = timedelta(hours=1)
 class Ear:
     """Of a caller's line, so much."""
 
-    able: frozenset[Wanted] = frozenset()
+    able: frozenset[ClientCapability] = frozenset()
 
     def __init__(self) -> None:
         self.heard: list[str | None] = []
@@ -74,7 +74,7 @@ async def test_what_cannot_be_undone_is_asked_for_and_not_done(room: AskingRoom)
     assert room.upstreams.called == [(READ.ref, {"path": "/a"})]
     assert asked.status is Status.WAITING
     assert asked.question.startswith("May bot (agent) use files.delete, which cannot be undone?")
-    assert asked.marks == (Mark("/path", Danger.PATH),)
+    assert asked.marks == (ArgumentWarning("/path", Danger.PATH),)
     assert [call["tool"] for call in asked.before] == ["files.read"]
     assert asked.tainted
     assert await room.told() == ["approval.asked"]
@@ -197,7 +197,7 @@ async def test_an_edited_one_is_another_request_and_is_made_instead(room: Asking
 async def test_arguments_that_the_tool_would_not_take_are_not_approved(room: AskingRoom) -> None:
     asked = await room.asked()
 
-    with pytest.raises(BadArguments):
+    with pytest.raises(InvalidArguments):
         await room.answer(asked, arguments={"path": 7})
 
     assert (await room.seen(asked.id)).status is Status.WAITING
@@ -256,7 +256,7 @@ async def test_a_call_that_may_have_been_made_is_uncertain_and_not_made_again(
 async def test_what_nobody_foresaw_leaves_it_uncertain_too(room: AskingRoom) -> None:
     asked = await room.approved()
 
-    def broken(_arguments: JsonObject) -> Answer:
+    def broken(_arguments: JsonObject) -> ToolResult:
         raise ZeroDivisionError
 
     room.upstreams.replies[DELETE.ref] = broken
@@ -340,7 +340,7 @@ async def test_being_woken_without_an_answer_is_no_answer(room: AskingRoom) -> N
     await room.leg(asked)
     contexts = MemoryTaskContexts(room.world)
     signal = SignalRun(
-        book=room.runs, runs=room.runs, line=room.line, bus=room.bus, contexts=contexts
+        book=room.runs, runs=room.runs, queue=room.line, bus=room.bus, contexts=contexts
     )
 
     await signal(ANA, asked.run, topic_of(asked.id, 1), {"approved": True})
@@ -355,7 +355,7 @@ async def test_being_woken_without_an_answer_is_no_answer(room: AskingRoom) -> N
 
 async def test_what_was_cancelled_cannot_be_approved_but_rejected(room: AskingRoom) -> None:
     asked, other = await room.asked(), await room.asked(path="/b")
-    cancel = CancelRun(book=room.runs, runs=room.runs, line=room.line, bus=room.bus)
+    cancel = CancelRun(book=room.runs, runs=room.runs, queue=room.line, bus=room.bus)
     for each in (asked, other):
         await cancel(ANA, each.run)
 
@@ -373,7 +373,7 @@ async def test_a_run_that_was_forked_from_it_uses_nothing(room: AskingRoom) -> N
     await room.answer(asked)
     await room.leg(asked)
     fork = ForkRun(
-        book=room.runs, runs=room.runs, line=room.line, clock=room.clock, entropy=room.entropy
+        book=room.runs, runs=room.runs, queue=room.line, clock=room.clock, entropy=room.entropy
     )
 
     started = await fork(ANA, asked.run, step="call")
@@ -409,7 +409,7 @@ async def test_a_long_answer_is_given_by_its_beginning(room: AskingRoom) -> None
 
     called = await room.call()
 
-    assert called.kept is not None
+    assert called.stored is not None
     assert called.answer.size < 50_000
 
 
@@ -441,7 +441,7 @@ async def test_people_see_no_secret_and_the_tool_gets_it() -> None:
 
 @pytest.mark.requirement("guard:approval:holds-nothing")
 async def test_two_hundred_that_wait_hold_no_place_in_line_and_others_go_on() -> None:
-    room = AskingRoom(queue=Queue(name="runs", a_process=2), most=200)
+    room = AskingRoom(queue=QueueConfig(name="runs", a_process=2), max_pending=200)
     other = Kind(name="other", work=nothing)
     async with room.working(other):
         asked = [await room.asked(path=f"/{n}") for n in range(200)]
@@ -453,7 +453,7 @@ async def test_two_hundred_that_wait_hold_no_place_in_line_and_others_go_on() ->
                 await asyncio.sleep(0.005)
 
             start = replace(room.start_run, kinds=Kinds([other]))
-            run = await start(ANA, RunWish(kind="other"))
+            run = await start(ANA, RunSpec(kind="other"))
             while not (await room.runs.get(ANA, run.id)).status.over:  # noqa: ASYNC110 # seen only so
                 await asyncio.sleep(0.005)
             await room.answer(asked[150])
@@ -487,7 +487,7 @@ class DiesBeforeNoting(Through):
         super().__init__(room)
         self.there = asyncio.Event()
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         if step.name == "call":
             self.there.set()
             await asyncio.Event().wait()
@@ -544,7 +544,7 @@ async def test_a_retry_before_its_run_has_noted_its_end_is_refused(room: AskingR
     asked = await room.asked()
 
     with pytest.raises(RunNotOver):
-        await room.approvals.errands.again(ANA, asked)
+        await room.approvals.approval_runs.again(ANA, asked)
 
 
 async def test_whoever_dies_once_it_is_uncertain_leaves_one_to_try_again(room: AskingRoom) -> None:
@@ -566,11 +566,11 @@ class AwayOnce(LoggedNews):
 
     away: ClassVar[list[str]] = []
 
-    async def tell(self, caller: Principal, what: str, approval: Approval) -> None:
+    async def publish(self, caller: Principal, what: str, approval: Approval) -> None:
         if what == "used" and not self.away:
             self.away.append(what)
             raise StoreUnavailable("It is away.")
-        await super().tell(caller, what, approval)
+        await super().publish(caller, what, approval)
 
 
 async def test_what_became_of_a_call_is_noted_however_long_the_database_is_away() -> None:
@@ -678,9 +678,9 @@ async def test_a_long_one_is_given_its_beginning_and_read_on_page_by_page(room: 
 
     called = await room.use.approvals.read_approved(bot, asked.id)
 
-    assert called.kept is not None
+    assert called.stored is not None
     assert len(str(called.answer.content)) < len(LONG)
-    assert (await room.use.read_result(bot, called.kept, page=2)).page == 2
+    assert (await room.use.read_result(bot, called.stored, page=2)).page == 2
 
 
 async def test_nobody_else_gets_it_and_nothing_comes_before_the_answer(room: AskingRoom) -> None:

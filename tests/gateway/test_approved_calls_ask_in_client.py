@@ -9,14 +9,14 @@ from typing import Any, cast
 import pytest
 
 from portico.gateway.approved_calls import AskInClient
-from portico.gateway.core.calls import Question, Wanted
+from portico.gateway.core.calls import ClientCapability, Question
 from portico.gateway.core.errors import InputRefused
-from portico.gateway.ports import Line
+from portico.gateway.ports import ClientChannel
 from portico.guard.approvals import AnswerApproval, Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Status, Via
 from portico.guard.core.errors import ApprovalOver
 from portico.guard.core.principals import Role
-from portico.guard.keys import KeyWish
+from portico.guard.keys import KeySpec
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
@@ -33,7 +33,7 @@ class Client:
     """Answers with this, or never."""
 
     reply: JsonObject | Exception | None = None
-    able: AbstractSet[Wanted] = frozenset({Wanted.ELICITATION})
+    able: AbstractSet[ClientCapability] = frozenset({ClientCapability.ELICITATION})
     asked: list[Question] = field(default_factory=list)
     log_level: str | None = None
     meanwhile: Callable[[], Awaitable[None]] | None = None
@@ -85,14 +85,14 @@ class Story:
 
     async def trusting(self) -> Principal:
         """The bot, as it comes in with a key whose program speaks for ana."""
-        issued = await self.room.issue_key(self.bot, KeyWish(name="editor"))
+        issued = await self.room.issue_key(self.bot, KeySpec(name="editor"))
         await self.trusted.trust(self.ana, issued.key.id, self.ana.id)
         return replace(self.bot, key=issued.key.id)
 
     async def told(self, caller: Principal, client: Client, **changes: Any) -> list[str]:
         """Whom an answer was given for, once there is nothing more to come."""
         approval = an_approval(caller, **changes)
-        async with self.ask(caller, approval, cast("Line", client)) as asking:
+        async with self.ask(caller, approval, cast("ClientChannel", client)) as asking:
             async with asyncio.timeout(30):
                 while asking() and not (client.reply is None and client.asked):  # noqa: ASYNC110 # nothing rings
                     await asyncio.sleep(0)
@@ -113,7 +113,7 @@ async def test_the_answer_is_that_of_the_person_whom_an_operator_named(story: St
 
 
 async def test_a_program_that_nobody_trusts_is_not_even_asked(story: Story) -> None:
-    issued = await story.room.issue_key(story.bot, KeyWish(name="editor"))
+    issued = await story.room.issue_key(story.bot, KeySpec(name="editor"))
     client = Client(YES)
 
     told = await story.told(replace(story.bot, key=issued.key.id), client)

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from portico.app.gateway_wiring import Limits, assemble_gateway
-from portico.gateway.core.calls import Answer, CallOutcome, Verb
+from portico.gateway.core.calls import CallOutcome, ToolResult, Verb
 from portico.gateway.core.catalog_snapshot import Tool
 from portico.gateway.core.errors import (
-    BadArguments,
+    InvalidArguments,
     ResultNotFound,
     ServerDisabled,
     ServerNotApproved,
@@ -21,7 +21,7 @@ from portico.gateway.core.errors import (
     UpstreamTimedOut,
     WrongVerb,
 )
-from portico.guard.core.approvals import Ticket
+from portico.guard.core.approvals import ApprovalGrant
 from portico.guard.core.errors import ApprovalPending, NotPermitted, Refused
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
@@ -80,7 +80,7 @@ async def test_a_tools_own_failure_is_an_answer(room: OpenRoom) -> None:
 @pytest.mark.parametrize(
     ("tool", "given", "error", "told"),
     [
-        ("files.read", {"path": 3}, BadArguments, "path"),
+        ("files.read", {"path": 3}, InvalidArguments, "path"),
         ("files.reed", {}, ToolNotFound, r"files\.read"),
         ("nowhere.read", {}, ToolNotFound, r"files\.read"),
         ("tracker.never_listed", {}, ToolNotFound, "tracker waits for approval"),
@@ -135,11 +135,11 @@ async def test_a_ticket_is_good_for_exactly_what_was_approved() -> None:
     with pytest.raises(ApprovalPending):
         await room.use.call_tool(ANA, DELETE.ref, {"path": "a"})
     [(act, decision)] = room.asking.asked
-    assert (act.aim.tool, act.arguments) == ("files.delete", {"path": "a"})
+    assert (act.target.tool, act.arguments) == ("files.delete", {"path": "a"})
     assert decision.rule == "default:destroys"
     assert room.upstreams.called == []
     approval = ApprovalId.mint(BEGINNING, SeededEntropy("yes"))
-    ticket = Ticket(approval=approval, hash=act.hash, by="olga")
+    ticket = ApprovalGrant(approval=approval, hash=act.hash, by="olga")
 
     with pytest.raises(Refused, match="another call"):
         await room.use.call_tool(ANA, DELETE.ref, {"path": "b"}, ticket=ticket)
@@ -157,7 +157,7 @@ async def test_the_task_takes_in_what_a_server_says_before_it_is_asked(
     room.label("files", label, trusted=trusted)
     seen: list[KnownContext] = []
 
-    def reply(_arguments: JsonObject) -> Answer:
+    def reply(_arguments: JsonObject) -> ToolResult:
         seen.extend(room.world.contexts.values())
         return text("no", failed=True)
 
@@ -198,7 +198,7 @@ async def test_whoever_looks_at_calls_has_read_what_they_were_made_with() -> Non
 async def test_what_an_operator_has_said_meanwhile_counts(room: OpenRoom) -> None:
     broken = UpstreamDown("files", "it ended")
 
-    def worse(_arguments: JsonObject) -> Answer:
+    def worse(_arguments: JsonObject) -> ToolResult:
         room.replace(replace(READ, effect=Effect.IRREVERSIBLE), WRITE, DELETE)
         raise broken
 
@@ -240,7 +240,7 @@ async def test_a_write_is_tried_again_only_if_it_never_got_there(room: OpenRoom)
 
 
 async def test_a_server_that_is_switched_off_meanwhile_is_not_called_again(room: OpenRoom) -> None:
-    def ended(_arguments: JsonObject) -> Answer:
+    def ended(_arguments: JsonObject) -> ToolResult:
         place, server = room._server("files")
         room.world.servers[place] = replace(server, enabled=False)
         raise UpstreamDown("files", "it was stopped", reached=True)
@@ -291,18 +291,18 @@ async def test_a_call_that_is_cancelled_is_recorded_as_that(room: OpenRoom) -> N
 
 async def test_a_long_answer_stays_here_and_is_read_page_by_page(room: OpenRoom) -> None:
     whole = "\n".join(f"line {number}" for number in range(100))
-    room.upstreams.replies[READ.ref] = Answer(text(whole).content, structured={"lines": 100})
+    room.upstreams.replies[READ.ref] = ToolResult(text(whole).content, structured={"lines": 100})
 
     called = await room.use.call_tool(ANA, READ.ref, {})
 
-    assert called.kept is not None
+    assert called.stored is not None
     shown = [str(block.get("text")) for block in called.answer.content]
     assert shown[0].startswith("line 0")
-    assert f'read_result(result="{called.kept}", page=2)' in shown[1]
-    first = await room.use.read_result(ANA, called.kept)
-    pages = [await room.use.read_result(ANA, called.kept, page=n + 1) for n in range(first.pages)]
+    assert f'read_result(result="{called.stored}", page=2)' in shown[1]
+    first = await room.use.read_result(ANA, called.stored)
+    pages = [await room.use.read_result(ANA, called.stored, page=n + 1) for n in range(first.pages)]
     assert "".join(page.text for page in pages) == whole
-    beyond = await room.use.read_result(ANA, called.kept, page=99)
+    beyond = await room.use.read_result(ANA, called.stored, page=99)
     assert beyond.page == first.pages
 
 
@@ -316,7 +316,7 @@ async def test_where_nothing_can_be_sealed_a_long_answer_is_only_its_beginning()
     whole = await use.call_tool(ANA, READ.ref, {}, whole=True)
 
     shown = [str(block.get("text")) for block in called.answer.content]
-    assert called.kept is None
+    assert called.stored is None
     assert shown[0].startswith("word word")
     assert "The rest is not kept" in shown[1]
     assert "read_result" not in shown[1]
@@ -329,7 +329,7 @@ async def test_a_result_is_nobody_elses_and_whole_for_whoever_asks_for_that(room
     called = await room.use.call_tool(ANA, READ.ref, {})
     whole = await room.use.call_tool(ANA, READ.ref, {}, whole=True)
 
-    assert called.kept is not None
-    assert (whole.kept, whole.answer) == (None, text("x " * 500))
+    assert called.stored is not None
+    assert (whole.stored, whole.answer) == (None, text("x " * 500))
     with pytest.raises(ResultNotFound):
-        await room.use.read_result(VIEWER, called.kept)
+        await room.use.read_result(VIEWER, called.stored)

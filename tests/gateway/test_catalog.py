@@ -69,7 +69,7 @@ async def test_the_index_follows_the_shelf(room: OpenRoom) -> None:
         after = await room.gateway.catalogues.finder(ANA)
 
     assert len(before.live.tools) == 4
-    assert len(after.shelf.tools) == 2
+    assert len(after.snapshot.tools) == 2
 
 
 async def test_a_search_over_an_older_index_finds_nothing_that_is_gone(room: OpenRoom) -> None:
@@ -87,7 +87,7 @@ async def test_a_tool_that_comes_while_others_are_encoded_is_found_at_once() -> 
     room = OpenRoom(encoder=encoder)
     async with running(room):
         encoder.answers.clear()
-        room.gateway.catalogues.patience = timedelta(seconds=30)
+        room.gateway.catalogues.wait_timeout = timedelta(seconds=30)
         before = await room.gateway.catalogues.finder(ANA)
         await encoder.begun.wait()
         room.replace(READ, WRITE, TRANSLATE)

@@ -9,7 +9,7 @@ import pytest
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ServerExists, ServerNotFound, ToolNotFound
 from portico.gateway.core.servers import Stdio
-from portico.gateway.servers import Labelling, ServerWish
+from portico.gateway.servers import Labelling, ServerRegistration
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
@@ -132,7 +132,7 @@ async def test_a_name_that_is_taken_above_the_caller_is_only_said_to_be(room: Op
     alike = CANARY.replace("l", "1")
 
     with pytest.raises(ServerExists) as refusal:
-        await room.use.add_server(ANA, ServerWish(name=alike, launch=Stdio("serve")))
+        await room.use.add_server(ANA, ServerRegistration(name=alike, launch=Stdio("serve")))
 
     assert CANARY not in str(refusal.value)
 

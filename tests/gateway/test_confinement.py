@@ -7,19 +7,21 @@ from dataclasses import replace
 import pytest
 
 from portico.gateway.catalog import CATALOGUE
-from portico.gateway.core.calls import Target
+from portico.gateway.core.calls import UpstreamTarget
 from portico.gateway.core.errors import NotStartedHere, UnboxedRefused
-from portico.gateway.core.servers import Hold, Http, Plain, Stdio
-from portico.gateway.servers import ServerWish
+from portico.gateway.core.servers import ConfinementMode, Http, Plain, Stdio
+from portico.gateway.servers import ServerRegistration
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role, Scope
-from portico.sandbox.core.errors import BadProfile
-from portico.sandbox.core.profile import Network, Place, Profile
+from portico.sandbox.core.errors import InvalidProfile
+from portico.sandbox.core.profile import Network, NetworkEndpoint, Profile
 from portico.testing.guard import a_person
 from tests.gateway.server_room import ROOT, VIEWER, Room
 
 MAIL = Stdio("npx", (Plain("-y"), Plain("mail"), Plain("/srv/mail"), Plain("127.0.0.1:8025")))
-PUBLIC = Profile(write=("/srv/mail",), network=Network.PUBLIC, reach=(Place("127.0.0.1", 8025),))
+PUBLIC = Profile(
+    write=("/srv/mail",), network=Network.PUBLIC, reach=(NetworkEndpoint("127.0.0.1", 8025),)
+)
 NARROW = Profile(write=("/srv/mail/in",))
 WRITER = a_person("wim", roles=[Role.VIEWER], grants=[Scope.SERVERS_WRITE])
 
@@ -28,7 +30,7 @@ async def a_room(**walls: bool | tuple[str, ...]) -> Room:
     room = Room()
     for name, value in walls.items():
         setattr(room.walls, name, value)
-    await room.add_server(ROOT, ServerWish(name="mail", launch=MAIL))
+    await room.add_server(ROOT, ServerRegistration(name="mail", launch=MAIL))
     return room
 
 
@@ -40,12 +42,13 @@ async def room() -> Room:
 async def test_what_a_server_may_reach_follows_from_its_launch(room: Room) -> None:
     look = await room.show_profile(VIEWER, "mail")
 
-    assert look.held.confinement.hold is Hold.BOXED
+    assert look.held.confinement.mode is ConfinementMode.BOXED
     assert look.held.confinement.profile == look.default == PUBLIC
     assert not look.held.confinement.stated
     assert look.held.said == "network: public, 127.0.0.1:8025 · writes /srv/mail · own home"
     assert look.proposed == Profile(
-        write=("/srv/mail",), reach=(Place("mail.example", 443), Place("127.0.0.1", 8025))
+        write=("/srv/mail",),
+        reach=(NetworkEndpoint("mail.example", 443), NetworkEndpoint("127.0.0.1", 8025)),
     )
 
 
@@ -115,7 +118,7 @@ async def test_a_default_that_is_a_link_is_what_it_leads_to(room: Room) -> None:
 async def test_a_path_that_nobody_could_be_given_is_refused(room: Room) -> None:
     room.walls.refused.add("/nowhere")
 
-    with pytest.raises(BadProfile, match="/nowhere"):
+    with pytest.raises(InvalidProfile, match="/nowhere"):
         await room.set_profile(ROOT, "mail", Profile(read=("/nowhere",)))
 
     assert (await room.servers.get(ROOT, "mail")).profile is None
@@ -123,7 +126,9 @@ async def test_a_path_that_nobody_could_be_given_is_refused(room: Room) -> None:
 
 async def test_what_runs_elsewhere_has_no_profile() -> None:
     room = Room()
-    await room.add_server(ROOT, ServerWish(name="far", launch=Http("https://far.example/mcp")))
+    await room.add_server(
+        ROOT, ServerRegistration(name="far", launch=Http("https://far.example/mcp"))
+    )
 
     with pytest.raises(NotStartedHere):
         await room.show_profile(ROOT, "far")
@@ -163,16 +168,16 @@ async def test_where_there_is_no_box_it_starts_with_consent_for_exactly_this_lau
         server = await room.approve_launch(ROOT, "mail", before.server.launch_pin, unboxed=True)
 
     after = await room.show_profile(ROOT, "mail")
-    assert before.held.confinement.hold is Hold.REFUSED
-    assert after.held.confinement.hold is Hold.UNBOXED
-    assert server.unboxed is not None
-    assert (server.unboxed.by, server.unboxed.launch_pin) == ("root", server.launch_pin)
+    assert before.held.confinement.mode is ConfinementMode.REFUSED
+    assert after.held.confinement.mode is ConfinementMode.UNBOXED
+    assert server.unsandboxed is not None
+    assert (server.unsandboxed.by, server.unsandboxed.launch_pin) == ("root", server.launch_pin)
     assert "npx -y mail /srv/mail" in caplog.text
 
     moved = replace(server, launch_pin="another")
     await room.servers.put(ROOT, moved)
     [look] = await room.list_servers(ROOT)
-    assert look.held.confinement.hold is Hold.REFUSED
+    assert look.held.confinement.mode is ConfinementMode.REFUSED
 
 
 async def test_an_approval_without_consent_takes_it_back() -> None:
@@ -182,13 +187,13 @@ async def test_an_approval_without_consent_takes_it_back() -> None:
 
     server = await room.approve_launch(ROOT, "mail", pin)
 
-    assert server.unboxed is None
+    assert server.unsandboxed is None
 
 
 async def test_where_there_is_a_box_nobody_agrees_to_do_without_nor_elsewhere(room: Room) -> None:
     pin = (await room.servers.get(ROOT, "mail")).launch_pin
     launch = Http("https://far.example/mcp")
-    far = await room.add_server(ROOT, ServerWish(name="far", launch=launch))
+    far = await room.add_server(ROOT, ServerRegistration(name="far", launch=launch))
 
     with pytest.raises(UnboxedRefused, match="box"):
         await room.approve_launch(ROOT, "mail", pin, unboxed=True)
@@ -203,9 +208,9 @@ async def test_where_there_is_a_box_nobody_agrees_to_do_without_nor_elsewhere(ro
 
 async def test_a_target_is_another_once_its_profile_or_its_consent_is(room: Room) -> None:
     server = await room.servers.get(ROOT, "mail")
-    target = Target.of(ROOT.space, server)
+    target = UpstreamTarget.of(ROOT.space, server)
 
-    assert target.same_as(Target.of(ROOT.space, replace(server, era=None)))
-    assert not target.same_as(Target.of(ROOT.space, replace(server, profile=NARROW)))
-    assert not target.same_as(Target.of(ROOT.space, replace(server, launch_pin="p")))
+    assert target.same_as(UpstreamTarget.of(ROOT.space, replace(server, protocol_revision=None)))
+    assert not target.same_as(UpstreamTarget.of(ROOT.space, replace(server, profile=NARROW)))
+    assert not target.same_as(UpstreamTarget.of(ROOT.space, replace(server, launch_pin="p")))
     assert target.id == server.id

@@ -12,9 +12,9 @@ import pytest
 from portico.adapters.builtin.server import ServersWithBuiltin
 from portico.adapters.inline import InlineWakeups
 from portico.gateway.catalog import CATALOGUE
-from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.catalog_snapshot import ToolStatus
 from portico.gateway.core.errors import (
-    BadLaunch,
+    InvalidLaunch,
     PinMoved,
     ServerBuiltIn,
     ServerDisabled,
@@ -27,16 +27,16 @@ from portico.gateway.core.pins import definition_pin, launch_pin
 from portico.gateway.core.servers import (
     BUILTIN,
     OURS,
-    Era,
     Identity,
     Inside,
+    ProtocolRevision,
     Server,
     Stdio,
     standing,
 )
 from portico.gateway.discovery import Index, KeepBuiltin, look_again
 from portico.gateway.server_files import FollowSources
-from portico.gateway.servers import ServerWish
+from portico.gateway.servers import ServerRegistration
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
@@ -49,7 +49,7 @@ from tests.gateway.server_room import READ, ROOT, WIPE, WRITE, Room, raw
 BOB = PrincipalId(UUID(int=7))
 
 
-async def standings(room: Room, name: str = "files") -> dict[str, Standing]:
+async def standings(room: Room, name: str = "files") -> dict[str, ToolStatus]:
     server = await room.servers.get(ROOT, name)
     return {it.ref.name: standing(server, it) for it in await room.tools.of(ROOT, server)}
 
@@ -84,7 +84,7 @@ async def test_what_a_server_offers_is_remembered_and_waits() -> None:
     assert (indexed.counted.new, indexed.left_out, indexed.unreadable) == (2, 0, [])
     assert server.instructions == "Read first."
     assert server.offers["resources"] == [{"uri": "a:b"}]
-    assert server.era is Era.MODERN
+    assert server.protocol_revision is ProtocolRevision.MODERN
     assert server.listed_at is not None
     assert server.set_pin is not None
     tool = await room.tool("files.read_file")
@@ -92,8 +92,8 @@ async def test_what_a_server_offers_is_remembered_and_waits() -> None:
     assert tool.definition.raw == READ
     assert (tool.effect, tool.accepted) == (Effect.UNKNOWN, None)
     assert await standings(room) == {
-        "read_file": Standing.PENDING,
-        "write_file": Standing.PENDING,
+        "read_file": ToolStatus.PENDING,
+        "write_file": ToolStatus.PENDING,
     }
 
 
@@ -117,9 +117,9 @@ async def test_a_tool_that_changed_is_quarantined_alone_and_one_that_came_too(ro
 
     assert indexed.changed
     assert await standings(room) == {
-        "read_file": Standing.LIVE,
-        "write_file": Standing.CHANGED,
-        "wipe": Standing.NEW,
+        "read_file": ToolStatus.LIVE,
+        "write_file": ToolStatus.CHANGED,
+        "wipe": ToolStatus.NEW,
     }
     changed = await room.tool("files.write_file")
     assert (changed.accepted and changed.accepted.raw) == WRITE
@@ -137,8 +137,8 @@ async def test_a_tool_that_goes_is_remembered_if_it_was_accepted(room: Room) -> 
     await room.indexed()
 
     assert (gone.counted.gone, gone.counted.there) == (1, 1)
-    assert then == {"read_file": Standing.LIVE, "write_file": Standing.GONE}
-    assert await standings(room) == {"read_file": Standing.LIVE, "write_file": Standing.LIVE}
+    assert then == {"read_file": ToolStatus.LIVE, "write_file": ToolStatus.GONE}
+    assert await standings(room) == {"read_file": ToolStatus.LIVE, "write_file": ToolStatus.LIVE}
 
 
 async def test_one_tool_that_cannot_be_read_spoils_nothing() -> None:
@@ -189,7 +189,7 @@ async def test_a_server_that_does_not_answer_keeps_its_tools_and_says_why() -> N
 
     assert failed == replace(before, failure=failed.failure)
     assert "it is not there" in str(failed.failure)
-    assert await standings(room) == {"read_file": Standing.LIVE}
+    assert await standings(room) == {"read_file": ToolStatus.LIVE}
     assert (await room.servers.get(ROOT, "files")).failure is None
 
 
@@ -232,9 +232,9 @@ async def test_what_one_person_is_not_shown_is_there_for_the_others(room: Room) 
     await look_again(room.index_server, ROOT.space, "files", BOB)
 
     assert await standings(room) == {
-        "read_file": Standing.LIVE,
-        "write_file": Standing.LIVE,
-        "wipe": Standing.NEW,
+        "read_file": ToolStatus.LIVE,
+        "write_file": ToolStatus.LIVE,
+        "wipe": ToolStatus.NEW,
     }
     quarantined = [act for act in room.audit.acts if act["action"] == "tool.quarantined"]
     assert [act["subject"] for act in quarantined] == ["files.wipe"]
@@ -257,7 +257,7 @@ async def test_what_is_gone_when_somebody_asks_is_gone_whoever_is_shown_less(roo
     await room.restart_server(ROOT, "files")
     await look_again(room.index_server, ROOT.space, "files", BOB)
 
-    assert await standings(room) == {"read_file": Standing.LIVE, "write_file": Standing.GONE}
+    assert await standings(room) == {"read_file": ToolStatus.LIVE, "write_file": ToolStatus.GONE}
 
 
 async def test_what_is_gone_without_anybodys_login_is_gone(room: Room) -> None:
@@ -265,7 +265,7 @@ async def test_what_is_gone_without_anybodys_login_is_gone(room: Room) -> None:
 
     await look_again(room.index_server, ROOT.space, "files", None)
 
-    assert await standings(room) == {"read_file": Standing.LIVE, "write_file": Standing.GONE}
+    assert await standings(room) == {"read_file": ToolStatus.LIVE, "write_file": ToolStatus.GONE}
 
 
 async def test_a_server_that_cannot_be_looked_at_again_breaks_nobody() -> None:
@@ -306,7 +306,7 @@ async def test_two_who_look_at_once_write_the_same(room: Room) -> None:
 
     assert isinstance(one.server, Server)
     assert one.server.set_pin == other.server.set_pin
-    assert set((await standings(room)).values()) == {Standing.LIVE}
+    assert set((await standings(room)).values()) == {ToolStatus.LIVE}
 
 
 LAUNCH = Inside(BUILTIN, "1")
@@ -315,7 +315,7 @@ LAUNCH = Inside(BUILTIN, "1")
 def keeping(room: Room, launch: Inside = LAUNCH) -> KeepBuiltin:
     return KeepBuiltin(
         servers=room.servers,
-        together=together,
+        unit_of_work=together,
         audit=room.audit,
         bus=room.bus,
         clock=room.clock,
@@ -411,9 +411,9 @@ async def test_a_server_that_had_its_name_before_keeps_it(builtin_room: Room) ->
 async def test_nobody_can_take_its_name_or_its_launch_or_remove_it(builtin_room: Room) -> None:
     for name in (BUILTIN, "bui1tin"):
         with pytest.raises(ServerExists):
-            await builtin_room.add_server(ROOT, ServerWish(name=name, launch=Stdio("a")))
-    with pytest.raises(BadLaunch):
-        await builtin_room.add_server(ROOT, ServerWish(name="mine", launch=LAUNCH))
+            await builtin_room.add_server(ROOT, ServerRegistration(name=name, launch=Stdio("a")))
+    with pytest.raises(InvalidLaunch):
+        await builtin_room.add_server(ROOT, ServerRegistration(name="mine", launch=LAUNCH))
     await keeping(builtin_room)(ROOT.space)
     with pytest.raises(ServerBuiltIn) as told:
         await builtin_room.remove_server(ROOT, BUILTIN)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.calls import Answer, Target
+from portico.gateway.core.calls import ToolResult, UpstreamTarget
 from portico.gateway.core.errors import LoginNeeded, UpstreamDown, UpstreamWantsLogin
 from portico.gateway.core.servers import Http, Plain, Stdio
 from portico.gateway.logins import LoggedInUpstreams, place_of
@@ -27,13 +27,13 @@ class Picky(ScriptedUpstreams):
         self.says = says
         self.asked: list[str] = []
 
-    async def call(self, target: Target, *_: Any, **__: Any) -> Answer:
+    async def call(self, target: UpstreamTarget, *_: Any, **__: Any) -> ToolResult:
         place = place_of(target) if target.personal else None
         token = None if place is None else await self.stage.token(place)
         if token is None:
             raise UpstreamWantsLogin(target.server, self.says if not target.personal else "")
         self.asked.append(f"{target.credentials} {token}")
-        return Answer([{"type": "text", "text": token}])
+        return ToolResult([{"type": "text", "text": token}])
 
 
 def open_to(stage: Stage, says: str = BEARER) -> tuple[LoggedInUpstreams, Picky]:
@@ -44,10 +44,10 @@ def open_to(stage: Stage, says: str = BEARER) -> tuple[LoggedInUpstreams, Picky]
     return made, picky
 
 
-def target_of(stage: Stage, name: str) -> Target:
+def target_of(stage: Stage, name: str) -> UpstreamTarget:
     who = stage.person(name)
     server = replace(a_server("tools", launch=Http(URL)), id=stage.server.id)
-    return Target.of(who.space, server, who.id)
+    return UpstreamTarget.of(who.space, server, who.id)
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_server_that_has_its_credentials_already_takes_no_logins() -> None:
         stage = Stage()
         who = stage.person("ana")
 
-        target = Target.of(who.space, a_server(launch=launch), who.id)
+        target = UpstreamTarget.of(who.space, a_server(launch=launch), who.id)
 
         assert target.login is None, launch
         assert place_of(target) is None, launch

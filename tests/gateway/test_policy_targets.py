@@ -7,7 +7,7 @@ import pytest
 
 from portico.gateway.calls import CheckArguments
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.gateway.core.errors import BadToolRef, ToolNotFound
+from portico.gateway.core.errors import InvalidToolRef, ToolNotFound
 from portico.gateway.core.untrusted_text import name_flaw
 from portico.gateway.policy_targets import ToolAims, WeighCall
 from portico.gateway.resources_and_prompts import NAMES
@@ -56,8 +56,8 @@ async def test_nothing_is_called_and_nothing_written_down(room: OpenRoom) -> Non
 async def test_arguments_that_do_not_fit_are_told() -> None:
     weigh = weighing(OpenRoom())
 
-    assert (await weigh(ANA, "files.read", {"path": "a"})).flaws == ()
-    [flaw] = (await weigh(ANA, "files.read", {"path": 7})).flaws
+    assert (await weigh(ANA, "files.read", {"path": "a"})).field_errors == ()
+    [flaw] = (await weigh(ANA, "files.read", {"path": 7})).field_errors
     assert flaw.startswith("path: ")
 
 
@@ -66,7 +66,7 @@ async def test_what_waits_for_approval_is_denied_whatever_it_is_given(room: Open
 
     weighed = await weighing(room)(ANA, str(READ.ref), {"path": 7})
 
-    assert (weighed.decision.rule, weighed.flaws) == ("default:approved", ())
+    assert (weighed.decision.rule, weighed.field_errors) == ("default:approved", ())
 
 
 async def test_what_is_not_there_is_not_found() -> None:
@@ -118,7 +118,7 @@ async def test_of_what_is_not_there_there_is_no_aim() -> None:
         await aims(OpenRoom()).of(ANA, f"{READ.ref.server}.nothing")
     with pytest.raises(ToolNotFound):
         await aims(OpenRoom()).of(ANA, "nowhere.~prompt")
-    with pytest.raises(BadToolRef):
+    with pytest.raises(InvalidToolRef):
         await aims(OpenRoom()).of(ANA, "odd")
 
 

@@ -8,7 +8,7 @@ import pytest
 from portico.app.gateway_wiring import assemble_gateway
 from portico.gateway.core.calls import CallOutcome
 from portico.gateway.core.errors import OfferNotFound, ServerNotApproved, ToolQuarantined
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.errors import Refused
 from portico.guard.core.rules import Rule, Ruling
 from portico.guard.ports import Rules
@@ -139,13 +139,13 @@ async def test_a_rule_names_it_by_a_name_that_no_tool_has(kind: str) -> None:
 
 
 async def test_what_changed_since_it_was_decided_is_not_asked(room: OpenRoom) -> None:
-    rise = room.doors.contexts.rise
+    rise = room.doors.contexts.raise_taint
 
     class Meanwhile:
-        async def get(self, caller: Principal) -> TaskContext:
+        async def get(self, caller: Principal) -> TaintContext:
             return await room.doors.contexts.get(caller)
 
-        async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+        async def raise_taint(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
             await rise(caller, label, untrusted=untrusted)
             room.label("files", clearance=PUBLIC)
 

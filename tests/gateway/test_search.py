@@ -106,7 +106,7 @@ async def test_the_effect_that_was_accepted_decides_what_to_call_it_with(room: O
 
 def encoding(encoder: SlowEncoder, clock: TickingClock | None = None) -> EncodeQuery:
     return EncodeQuery(
-        encoder=encoder, clock=clock or TickingClock(), patience=timedelta(milliseconds=10)
+        encoder=encoder, clock=clock or TickingClock(), wait_timeout=timedelta(milliseconds=10)
     )
 
 
@@ -138,7 +138,7 @@ async def test_a_search_goes_on_without_an_encoder_that_has_become_slow() -> Non
         encoder.answers.clear()
         encode = room.use.find_tools.look_up.encode
         assert encode is not None
-        encode.patience = timedelta(milliseconds=10)
+        encode.wait_timeout = timedelta(milliseconds=10)
 
         found = await room.use.find_tools(ANA, ["will it rain in the city?"])
 
@@ -224,7 +224,7 @@ async def test_what_is_used_most_is_listed_directly(room: OpenRoom) -> None:
     for _ in range(3):
         await room.use.call_tool(ANA, WEATHER.ref, {})
     await room.use.call_tool(ANA, READ.ref, {})
-    await room.gateway.habits.write_down()
+    await room.gateway.tool_usage.flush()
 
     surface = await room.gateway.show_surface(ANA)
 
@@ -238,7 +238,7 @@ async def test_the_whole_list_stays_under_its_cap() -> None:
     room.upstreams.replies |= {READ.ref: text("a"), WEATHER.ref: text("b")}
     await room.use.call_tool(ANA, WEATHER.ref, {})
     await room.use.call_tool(ANA, READ.ref, {})
-    await room.gateway.habits.write_down()
+    await room.gateway.tool_usage.flush()
 
     surface = await room.gateway.show_surface(ANA)
 
@@ -263,7 +263,7 @@ async def test_it_stays_the_same_for_a_while_and_then_follows(room: OpenRoom) ->
     running = room.gateway.catalogues
     before = await room.gateway.show_surface(ANA)
     await room.use.call_tool(ANA, READ.ref, {})
-    await room.gateway.habits.write_down()
+    await room.gateway.tool_usage.flush()
     room.clock.turn(timedelta(minutes=11))
 
     after = await room.gateway.show_surface(ANA)

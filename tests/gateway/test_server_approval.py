@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from portico.gateway.catalog import CATALOGUE
-from portico.gateway.core.calls import Seen
-from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.calls import ServerListing
+from portico.gateway.core.catalog_snapshot import ToolStatus
 from portico.gateway.core.effects import ShippedEffects
 from portico.gateway.core.errors import (
     PinMoved,
@@ -28,7 +28,7 @@ from portico.gateway.core.servers import (
     Template,
     standing,
 )
-from portico.gateway.servers import FindSecretUses, Labelling, ServerWish, secrets_of
+from portico.gateway.servers import FindSecretUses, Labelling, ServerRegistration, secrets_of
 from portico.gateway.start_diagnostics import Examined, ExamineServers
 from portico.guard.core.errors import NotPermitted, Overreach
 from portico.kernel.effect import Effect
@@ -36,7 +36,7 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.testing.gateway import MemoryServers, a_server, a_tool, seen
 from portico.testing.guard import MemoryAudit, a_space
-from portico.testing.memory_store import MemoryWorld
+from portico.testing.memory_store import InMemoryStore
 from tests.gateway.open_room import ANA, DELETE, SECRETARY, VIEWER, WEATHER, OpenRoom
 from tests.gateway.open_room import READ as READ_TOOL
 from tests.gateway.open_room import WRITE as WRITE_TOOL
@@ -56,7 +56,7 @@ async def a_room(*tools: JsonObject) -> Room:
     return room
 
 
-async def effects(room: Room) -> dict[str, tuple[Standing, Effect]]:
+async def effects(room: Room) -> dict[str, tuple[ToolStatus, Effect]]:
     server = await room.servers.get(ROOT, "files")
     tools = await room.tools.of(ROOT, server)
     return {it.ref.name: (standing(server, it), it.effect) for it in tools}
@@ -102,11 +102,11 @@ async def test_a_review_shows_the_command_and_what_each_tool_would_be_allowed(
     assert review.command == "NODE_OPTIONS=${file:/a#/b} npx -y 'my files'"
     assert review.loaders == ("NODE_OPTIONS",)
     assert [
-        (it.tool.ref.name, it.standing, it.proposal.effect, it.changes) for it in review.tools
+        (it.tool.ref.name, it.status, it.proposal.effect, it.changes) for it in review.tools
     ] == [
-        ("read_file", Standing.PENDING, Effect.EXTERNAL_READ, ()),
-        ("write_file", Standing.PENDING, Effect.EXTERNAL_WRITE, ()),
-        ("wipe", Standing.PENDING, Effect.IRREVERSIBLE, ()),
+        ("read_file", ToolStatus.PENDING, Effect.EXTERNAL_READ, ()),
+        ("write_file", ToolStatus.PENDING, Effect.EXTERNAL_WRITE, ()),
+        ("wipe", ToolStatus.PENDING, Effect.IRREVERSIBLE, ()),
     ]
     assert all(it.proposal.why for it in review.tools)
     [said] = [each for each in review.said if each.path == "instructions"]
@@ -122,8 +122,8 @@ async def test_a_review_shows_what_has_changed_since_it_was_accepted() -> None:
     [review] = await room.review(ROOT)
 
     same, changed = review.tools
-    assert (same.standing, list(same.changes)) == (Standing.LIVE, [])
-    assert changed.standing is Standing.CHANGED
+    assert (same.status, list(same.changes)) == (ToolStatus.LIVE, [])
+    assert changed.status is ToolStatus.CHANGED
     [change] = changed.changes
     assert change.path == "description"
     assert "Writes a file." in str(change.before)
@@ -151,7 +151,7 @@ async def test_our_own_list_proposes_for_packages_it_knows() -> None:
     room.upstreams.offers["files"] = seen(WIPE)
     await room.accepted()
 
-    assert await effects(room) == {"wipe": (Standing.LIVE, Effect.PURE)}
+    assert await effects(room) == {"wipe": (ToolStatus.LIVE, Effect.PURE)}
 
 
 async def test_what_a_server_elsewhere_does_is_done_outside(launch_room: Room) -> None:
@@ -162,10 +162,10 @@ async def test_what_a_server_elsewhere_does_is_done_outside(launch_room: Room) -
     )
     await launch_room.accepted()
 
-    assert await effects(launch_room) == {"read_file": (Standing.LIVE, Effect.EXTERNAL_READ)}
+    assert await effects(launch_room) == {"read_file": (ToolStatus.LIVE, Effect.EXTERNAL_READ)}
 
 
-LIVE, UNKNOWN = Standing.LIVE, Effect.UNKNOWN
+LIVE, UNKNOWN = ToolStatus.LIVE, Effect.UNKNOWN
 READS, WRITES, WIPES = "read_file", "write_file", "wipe"
 PROPOSED = {
     READS: (LIVE, Effect.EXTERNAL_READ),
@@ -185,7 +185,7 @@ PROPOSED = {
             [{READS: Effect.PURE, WIPES: Effect.IRREVERSIBLE}, {WIPES: UNKNOWN}],
             {
                 READS: (LIVE, Effect.PURE),
-                WRITES: (Standing.NEW, UNKNOWN),
+                WRITES: (ToolStatus.NEW, UNKNOWN),
                 WIPES: (LIVE, UNKNOWN),
             },
         ),
@@ -193,7 +193,7 @@ PROPOSED = {
     ids=["all", "reads", "reads, then all", "decided, then all", "tool by tool"],
 )
 async def test_tools_are_let_in_as_somebody_says_and_stay_as_was_decided(
-    acts: Sequence[Effects], found: dict[str, tuple[Standing, Effect]]
+    acts: Sequence[Effects], found: dict[str, tuple[ToolStatus, Effect]]
 ) -> None:
     room = await a_room(READ, WRITE, WIPE)
 
@@ -223,7 +223,7 @@ async def test_a_changed_definition_has_the_old_effect_no_longer() -> None:
 
     await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.READS)
 
-    assert await effects(room) == {"read_file": (Standing.LIVE, Effect.UNKNOWN)}
+    assert await effects(room) == {"read_file": (ToolStatus.LIVE, Effect.UNKNOWN)}
 
 
 async def test_a_review_tells_what_of_the_launch_has_changed() -> None:
@@ -263,7 +263,7 @@ async def test_another_launch_has_its_tools_accepted_anew() -> None:
         seen(READ, prompts=[{"name": "p"}]),
     ],
 )
-async def test_what_moved_while_somebody_looked_is_not_let_in(moved: Seen) -> None:
+async def test_what_moved_while_somebody_looked_is_not_let_in(moved: ServerListing) -> None:
     room = await a_room(READ)
     pin = await looked_at(room)
     room.upstreams.offers["files"] = moved
@@ -295,10 +295,10 @@ async def test_what_cannot_be_used_is_not_let_in_and_the_rest_is() -> None:
     before = await effects(room)
     await room.accept_tools(ROOT, "files", pin, Proposed.ALL)
 
-    assert before["read_file"] == (Standing.PENDING, Effect.UNKNOWN)
+    assert before["read_file"] == (ToolStatus.PENDING, Effect.UNKNOWN)
     assert await effects(room) == {
-        "read_file": (Standing.LIVE, Effect.EXTERNAL_READ),
-        "odd": (Standing.REFUSED, Effect.UNKNOWN),
+        "read_file": (ToolStatus.LIVE, Effect.EXTERNAL_READ),
+        "odd": (ToolStatus.REFUSED, Effect.UNKNOWN),
     }
 
 
@@ -314,7 +314,7 @@ async def test_what_is_gone_is_forgotten_when_the_rest_is_accepted_as_a_whole() 
         await room.accept_tools(ROOT, "files", await looked_at(room), {"write_file": Effect.PURE})
     await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
 
-    assert one_by_one["write_file"][0] is Standing.GONE
+    assert one_by_one["write_file"][0] is ToolStatus.GONE
     assert set(await effects(room)) == {"read_file"}
 
 
@@ -349,7 +349,7 @@ OLD = ["ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2
 
 async def ailing(room: Room, name: str = "db") -> None:
     launch = Stdio("uvx", (Plain("mcp-server-sqlite"),))
-    server = await room.add_server(ROOT, ServerWish(name=name, launch=launch))
+    server = await room.add_server(ROOT, ServerRegistration(name=name, launch=launch))
     await room.approve_launch(ROOT, name, server.launch_pin)
     async with room.servers.changing(ROOT, name) as now:
         await room.servers.put(ROOT, replace(now, failure="it ended"))
@@ -533,7 +533,7 @@ def test_a_secret_is_found_wherever_it_is_given() -> None:
 
 
 async def test_each_server_is_named_once_for_each_secret_that_it_is_given() -> None:
-    world = MemoryWorld()
+    world = InMemoryStore()
     world.spaces[ANA.space] = a_space()
     servers = MemoryServers(world)
     twice = (FromSecret("secret:github"), FromSecret("secret:github"))

@@ -13,11 +13,11 @@ import pytest
 from portico.adapters.inline import InlineWakeups
 from portico.engine.core.errors import StoreUnavailable
 from portico.gateway.catalog import CATALOGUE
-from portico.gateway.core.catalog_snapshot import Standing
-from portico.gateway.core.config_documents import Described, Problem, Wish
+from portico.gateway.core.catalog_snapshot import ToolStatus
+from portico.gateway.core.config_documents import Described, Problem, ServerSpec
 from portico.gateway.core.errors import ServerExists
 from portico.gateway.core.server_approval import Proposed
-from portico.gateway.core.server_files import KEPT, Fate
+from portico.gateway.core.server_files import KEPT, ReconcileAction
 from portico.gateway.core.servers import Foreign, FromFile, Server, Stdio
 from portico.gateway.server_files import (
     AcceptListed,
@@ -44,8 +44,8 @@ def a_wish(
     *,
     enabled: bool = True,
     timeout: float | None = None,
-) -> Wish:
-    return Wish(
+) -> ServerSpec:
+    return ServerSpec(
         name=name,
         called=name,
         launch=launch or Stdio(f"serve-{name}"),
@@ -74,7 +74,7 @@ async def room() -> Room:
 
 async def live(room: Room) -> list[str]:
     looks = await room.list_servers(ROOT)
-    return [look.server.name for look in looks if look.tools.get(Standing.LIVE)]
+    return [look.server.name for look in looks if look.tools.get(ToolStatus.LIVE)]
 
 
 async def test_what_a_file_asks_for_is_there_and_waits() -> None:
@@ -83,7 +83,7 @@ async def test_what_a_file_asks_for_is_there_and_waits() -> None:
     fates = await room.reconcile(room.house, FILE, [a_wish("files", timeout=5), a_wish("mail")])
 
     files, mail = await room.servers.all(ROOT)
-    assert fates == {"files": Fate.ADDED, "mail": Fate.ADDED}
+    assert fates == {"files": ReconcileAction.ADDED, "mail": ReconcileAction.ADDED}
     assert (files.origin, files.entry, files.timeout) == (FILE, "/mcpServers/files", 5)
     assert mail.launch == Stdio("serve-mail")
     assert files.enabled
@@ -109,7 +109,7 @@ async def test_a_changed_launch_stops_the_server_until_it_is_approved_again(room
     then = await live(room)
     await room.reconcile(room.house, FILE, [a_wish("files")])
 
-    assert fates == {"files": Fate.CHANGED}
+    assert fates == {"files": ReconcileAction.CHANGED}
     assert then == []
     assert room.upstreams.stopped == ["files", "files"]
     assert await live(room) == ["files"]
@@ -118,7 +118,7 @@ async def test_a_changed_launch_stops_the_server_until_it_is_approved_again(room
 async def test_another_patience_is_a_change_that_needs_no_approval(room: Room) -> None:
     fates = await room.reconcile(room.house, FILE, [a_wish("files", timeout=9)])
 
-    assert fates == {"files": Fate.CHANGED}
+    assert fates == {"files": ReconcileAction.CHANGED}
     assert (await room.servers.get(ROOT, "files")).timeout == 9
     assert await live(room) == ["files"]
 
@@ -131,7 +131,11 @@ async def test_a_server_that_is_not_asked_for_for_a_moment_keeps_its_approval() 
     still = await room.reconcile(room.house, FILE, [a_wish("mail")])
     back = await room.reconcile(room.house, FILE, [a_wish("files"), a_wish("mail")])
 
-    assert (gone, still, back) == ({"files": Fate.GONE}, {}, {"files": Fate.BACK})
+    assert (gone, still, back) == (
+        {"files": ReconcileAction.GONE},
+        {},
+        {"files": ReconcileAction.BACK},
+    )
     assert then == ["mail"]
     assert room.upstreams.stopped == ["files"]
     assert await live(room) == ["files", "mail"]
@@ -142,7 +146,7 @@ async def test_what_a_file_has_switched_off_is_not_asked_for(room: Room) -> None
     new = await room.reconcile(room.house, OTHER, [a_wish("other", enabled=False)])
     on = await room.reconcile(room.house, FILE, [a_wish("files")])
 
-    assert (off, new, on) == ({"files": Fate.GONE}, {}, {"files": Fate.BACK})
+    assert (off, new, on) == ({"files": ReconcileAction.GONE}, {}, {"files": ReconcileAction.BACK})
 
 
 async def test_a_server_that_comes_back_otherwise_waits(room: Room) -> None:
@@ -151,7 +155,7 @@ async def test_a_server_that_comes_back_otherwise_waits(room: Room) -> None:
     fates = await room.reconcile(room.house, FILE, [a_wish("files", Stdio("curl"))])
 
     server = await room.servers.get(ROOT, "files")
-    assert fates == {"files": Fate.CHANGED}
+    assert fates == {"files": ReconcileAction.CHANGED}
     assert (server.gone_at, server.may_start) == (None, False)
 
 
@@ -163,7 +167,7 @@ async def test_a_server_that_nobody_asks_for_is_forgotten_after_a_month(room: Ro
     room.clock.turn(timedelta(minutes=2))
     forgotten = await room.reconcile(room.house, FILE, [])
 
-    assert (kept, forgotten) == ({}, {"files": Fate.FORGOTTEN})
+    assert (kept, forgotten) == ({}, {"files": ReconcileAction.FORGOTTEN})
     assert await room.servers.all(ROOT) == []
 
 
@@ -199,7 +203,7 @@ async def test_files_do_not_touch_each_others_servers_nor_those_that_were_added(
 
     fates = await room.reconcile(room.house, OTHER, [])
 
-    assert fates == {"mail": Fate.GONE}
+    assert fates == {"mail": ReconcileAction.GONE}
     assert await live(room) == ["files"]
     assert (await room.servers.get(ROOT, "mine")).gone_at is None
 
@@ -222,7 +226,7 @@ async def test_what_nobody_could_start_is_left_out_and_spoils_nothing() -> None:
         room.house, FILE, [a_wish("odd", Stdio("a\ud800")), a_wish("files")]
     )
 
-    assert fates == {"files": Fate.ADDED}
+    assert fates == {"files": ReconcileAction.ADDED}
 
 
 async def test_two_processes_that_read_one_file_make_its_servers_once() -> None:
@@ -263,7 +267,7 @@ async def test_a_name_that_somebody_else_takes_meanwhile_is_given_up(
 
     fates = await room.reconcile(room.house, FILE, [a_wish("files")])
 
-    assert fates == {"files-2": Fate.ADDED}
+    assert fates == {"files-2": ReconcileAction.ADDED}
 
 
 async def test_what_another_process_has_just_read_from_the_same_file_is_there(
@@ -297,7 +301,7 @@ def a_file(
     *names: str, origin: str = FOLLOWED_FILE, problems: tuple[Problem, ...] = ()
 ) -> Described:
     wishes = [
-        Wish(name=name, called=name, launch=Stdio(f"serve-{name}"), where=f"/{name}")
+        ServerSpec(name=name, called=name, launch=Stdio(f"serve-{name}"), where=f"/{name}")
         for name in names
     ]
     return Described(origin=origin, client="Cursor", wishes=wishes, problems=problems)
@@ -474,12 +478,12 @@ async def test_while_there_is_no_store_it_is_tried_again(caplog: pytest.LogCaptu
 IMPORTED_FILE = "/home/ana/.cursor/mcp.json"
 
 
-def an_import_file(*wishes: Wish, origin: str = IMPORTED_FILE) -> Described:
+def an_import_file(*wishes: ServerSpec, origin: str = IMPORTED_FILE) -> Described:
     return Described(origin=origin, client="Cursor", wishes=wishes)
 
 
-def an_import_wish(name: str, command: str = "serve", *, enabled: bool = True) -> Wish:
-    return Wish(
+def an_import_wish(name: str, command: str = "serve", *, enabled: bool = True) -> ServerSpec:
+    return ServerSpec(
         name=name, called=name, launch=Stdio(command), where=f"/mcpServers/{name}", enabled=enabled
     )
 
@@ -623,8 +627,8 @@ async def test_of_what_is_accepted_unasked_only_reads_are_known(import_room: Roo
 
     assert moved == []
     look = await import_room.show_server(ROOT, "a")
-    assert look.tools == {Standing.LIVE: 3}
-    assert (await import_room.tool("a.read_file")).effect.reads_only
+    assert look.tools == {ToolStatus.LIVE: 3}
+    assert (await import_room.tool("a.read_file")).effect.is_read_only
     assert (await import_room.tool("a.write_file")).effect is Effect.UNKNOWN
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from portico.adapters.inline import InlineWakeups
 from portico.gateway.catalog import CATALOGUE
-from portico.gateway.core.calls import Phase, Seen
-from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.calls import Phase, ServerListing
+from portico.gateway.core.catalog_snapshot import ToolStatus
 from portico.gateway.core.errors import (
-    BadLaunch,
-    BadServerName,
+    InvalidLaunch,
+    InvalidServerName,
     ServerDisabled,
     ServerExists,
     ServerGone,
@@ -24,7 +24,7 @@ from portico.gateway.core.errors import (
 from portico.gateway.core.pins import launch_pin
 from portico.gateway.core.server_approval import Proposed, look_pin
 from portico.gateway.core.servers import ADDED, Plain, Stdio
-from portico.gateway.servers import ServerWish
+from portico.gateway.servers import ServerRegistration
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
@@ -43,7 +43,7 @@ def room() -> Room:
 
 
 async def test_a_server_that_is_added_waits_to_be_approved(room: Room) -> None:
-    server = await room.add_server(ROOT, ServerWish(name="files", launch=LAUNCH, timeout=5))
+    server = await room.add_server(ROOT, ServerRegistration(name="files", launch=LAUNCH, timeout=5))
 
     assert await room.servers.get(ROOT, "files") == server
     assert (server.origin, server.timeout) == (ADDED, 5)
@@ -57,14 +57,14 @@ async def test_a_name_that_can_be_taken_for_another_is_taken(room: Room, name: s
     await room.added("files")
 
     with pytest.raises(ServerExists):
-        await room.add_server(ROOT, ServerWish(name=name, launch=LAUNCH))
+        await room.add_server(ROOT, ServerRegistration(name=name, launch=LAUNCH))
 
 
 async def test_what_is_no_name_or_no_launch_is_not_added(room: Room) -> None:
-    with pytest.raises(BadServerName):
-        await room.add_server(ROOT, ServerWish(name="Files", launch=LAUNCH))
-    with pytest.raises(BadLaunch):
-        await room.add_server(ROOT, ServerWish(name="files", launch=Stdio("a\0b")))
+    with pytest.raises(InvalidServerName):
+        await room.add_server(ROOT, ServerRegistration(name="Files", launch=LAUNCH))
+    with pytest.raises(InvalidLaunch):
+        await room.add_server(ROOT, ServerRegistration(name="files", launch=Stdio("a\0b")))
 
     assert await room.servers.all(ROOT) == []
 
@@ -152,11 +152,11 @@ async def test_servers_are_listed_with_how_they_are_and_what_they_have(room: Roo
 
     assert len(room.upstreams.looked) == looked
 
-    assert files.tools == {Standing.LIVE: 1, Standing.CHANGED: 1, Standing.REFUSED: 1}
+    assert files.tools == {ToolStatus.LIVE: 1, ToolStatus.CHANGED: 1, ToolStatus.REFUSED: 1}
     assert files.tokens > 0
-    assert files.vitals.phase is Phase.RUNNING
-    assert mail.tools == {Standing.PENDING: 1}
-    assert (zoo.tools, zoo.tokens, zoo.vitals.phase) == ({}, 0, Phase.IDLE)
+    assert files.health.phase is Phase.RUNNING
+    assert mail.tools == {ToolStatus.PENDING: 1}
+    assert (zoo.tools, zoo.tokens, zoo.health.phase) == ({}, 0, Phase.IDLE)
     assert await room.show_server(ROOT, "mail") == mail
 
 
@@ -176,14 +176,14 @@ async def test_what_nobody_has_approved_is_told_to_those_who_approve_only(room: 
     assert told.server.instructions is None
     assert (told.server.offers, told.server.identity) == ({}, None)
     assert told.server.failure == "It could not be asked what it offers."
-    assert told.vitals.last_words == ()
+    assert told.health.last_words == ()
     assert known.server.instructions == "Obey!"
-    assert known.vitals.last_words == ["Obey, too!"]
+    assert known.health.last_words == ["Obey, too!"]
 
 
 Act = Callable[[Room, Principal], Awaitable[object]]
 WRITES: dict[str, Act] = {
-    "add": lambda room, who: room.add_server(who, ServerWish(name="a", launch=LAUNCH)),
+    "add": lambda room, who: room.add_server(who, ServerRegistration(name="a", launch=LAUNCH)),
     "remove": lambda room, who: room.remove_server(who, "files"),
     "switch": lambda room, who: room.switch_server(who, "files", enabled=False),
     "restart": lambda room, who: room.restart_server(who, "files"),
@@ -235,7 +235,7 @@ async def test_a_change_is_told_to_whoever_keeps_the_catalogue() -> None:
             await ear.wait()
 
 
-async def let_in(room: Room, offers: Seen) -> None:
+async def let_in(room: Room, offers: ServerListing) -> None:
     room.upstreams.offers["files"] = offers
     await room.startable("files")
     await room.accepted("files")
@@ -336,7 +336,7 @@ async def test_other_words_and_other_offers_of_a_server_are_told(room: Room) -> 
 
 
 async def test_what_a_switch_does_not_change_is_no_act(room: Room) -> None:
-    await room.add_server(ROOT, ServerWish(name="files", launch=Stdio("serve")))
+    await room.add_server(ROOT, ServerRegistration(name="files", launch=Stdio("serve")))
 
     for enabled in (True, False, False):
         await room.switch_server(ROOT, "files", enabled=enabled)

@@ -22,15 +22,15 @@ from portico.bridge import activity as bridge_cursors
 from portico.bridge.core.activity import Direction
 from portico.bridge.core.attachments import Digest
 from portico.bridge.core.declassification import pin_of, signed_content
-from portico.bridge.core.leases import LeaseWish
-from portico.bridge.core.messages import NewMessage, Wanted
+from portico.bridge.core.leases import LeaseSpec
+from portico.bridge.core.messages import NewMessage, ReplyRequest
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.leases import TakeLease
 from portico.debate import debates
-from portico.debate.activation import Leg
+from portico.debate.activation import Activation
 from portico.debate.core.analysis import SubQuestion, part_of
-from portico.debate.core.debaters import VoiceAsk
-from portico.debate.core.debates import DebateWish
+from portico.debate.core.debaters import DebaterRequest
+from portico.debate.core.debates import DebateSpec
 from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.debate.core.vote_weights import pair_name
 from portico.debate.debates import keyed_id
@@ -45,7 +45,7 @@ from portico.gateway.core.pins import definition_pin, launch_pin, set_pin
 from portico.gateway.core.search_text import EmbeddingModel, content_key, fingerprint
 from portico.gateway.core.server_approval import look_pin
 from portico.guard.approvals import sealed_for
-from portico.guard.core.access_request import Act, Action, Aim
+from portico.guard.core.access_request import AccessRequest, Action, ActionTarget
 from portico.guard.core.contexts import context_of
 from portico.guard.core.keys import ApiKey
 from portico.guard.core.oauth_logins import (
@@ -62,7 +62,7 @@ from portico.interfaces.http.v1 import chat
 from portico.kernel.effect import Effect
 from portico.kernel.ids import Id, RunId
 from portico.kernel.label import PUBLIC
-from portico.learning.core.argument_derivations import Fixed, Taken
+from portico.learning.core.argument_derivations import Fixed, ValueDerivation
 from portico.learning.core.observed_calls import call_key, form_of
 from portico.learning.core.past_plans import PastPlanId
 from portico.learning.core.prefetch_predictor import Guess, bucket
@@ -70,8 +70,8 @@ from portico.workflows import control, programs
 from portico.workflows import runs as start_workflow
 from portico.workflows.core.plan import Plan
 from portico.workflows.core.plan_progress import inner_name
-from portico.workflows.core.programs import ProgramWish
-from portico.workflows.runs import WorkflowWish
+from portico.workflows.core.programs import ProgramSpec
+from portico.workflows.runs import WorkflowSpec
 from tests.golden import values
 from tests.golden.values import (
     ANA,
@@ -91,9 +91,11 @@ from tests.golden.values import (
 
 VAULT_KEY: Final = VaultKey(bytes(range(32)))
 KEY: Final = ApiKey("AbCdEfGhIjKl", "s" * 43)
-ACT: Final = Act(
+ACT: Final = AccessRequest(
     caller=CALLER,
-    aim=Aim(tool="files.write", server="files", effect=Effect.LOCAL_WRITE, pin="p1", launch="l1"),
+    target=ActionTarget(
+        tool="files.write", server="files", effect=Effect.LOCAL_WRITE, pin="p1", launch="l1"
+    ),
     arguments={"path": "/é", "size": 1.0, "deep": {"b": [None, True], "a": 10**20}},
 )
 SENT: Final = NewMessage(
@@ -104,7 +106,7 @@ SENT: Final = NewMessage(
     mentions=(ANA,),
     addressed=(ANA,),
     attachments=(Digest("ab" * 32),),
-    acknowledge=Wanted(until=AT),
+    acknowledge=ReplyRequest(until=AT),
     key="k",
 )
 PLACE: Final = LoginPlace(space=SPACE, principal=ANA, server=Id(uuid(9)), name="x", url="https://x")
@@ -114,13 +116,13 @@ SIGNING: Final = Ed25519Signing.from_pepper(PEPPER)
 
 
 def of_voice() -> str | None:
-    asked = VoiceAsk(
-        voice=values.DEBATE.voices[0],
+    asked = DebaterRequest(
+        debater=values.DEBATE.debaters[0],
         system="Be brief.",
         prompt="Is it?",
         schema=None,
         prompt_tokens=10,
-        most_output=90,
+        max_output_tokens=90,
         timeout=timedelta(seconds=1),
         label=FINANCE,
         ceiling=FINANCE,
@@ -131,7 +133,7 @@ def of_voice() -> str | None:
 
 def long_step() -> str:
     leg = anything(debate=anything(part_of=values.DEBATE.id, id=values.DEBATE.id))
-    return Leg.step(leg, "said:1:" + "x" * 300)
+    return Activation.step(leg, "said:1:" + "x" * 300)
 
 
 def signed() -> str:
@@ -152,10 +154,10 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "context of a principal": lambda: context_of(replace(CALLER, key=None)),
     "context of a place": lambda: context_of(replace(CALLER, place="console")),
     "lease": lambda: TakeLease._id(
-        anything(), CALLER, LeaseWish(project=ProjectId(uuid(8)), resource="src/**", key="k")
+        anything(), CALLER, LeaseSpec(project=ProjectId(uuid(8)), resource="src/**", key="k")
     ),
-    "debate": lambda: keyed_id(CALLER, DebateWish(question="Is it?", key="k")),
-    "analysis": lambda: keyed_id(CALLER, DebateWish(question="?", key="k", analyze=True)),
+    "debate": lambda: keyed_id(CALLER, DebateSpec(question="Is it?", key="k")),
+    "analysis": lambda: keyed_id(CALLER, DebateSpec(question="?", key="k", analyze=True)),
     "part of an analysis": lambda: PART.id,
     "seed of a part": lambda: PART.seed,
     "call of a run": lambda: claim_of(RUN, "read", 2).id,
@@ -163,11 +165,11 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "the same call before": lambda: claim_of(RUN, "read", 2).first,
     "stored plan": lambda: start_workflow._handle(
         CALLER,
-        WorkflowWish(plan=Plan(steps=()), key="k", label=FINANCE),
+        WorkflowSpec(plan=Plan(steps=()), key="k", label=FINANCE),
         {"plan": {"steps": []}, "given": {"a": 1}},
     ),
     "stored program": lambda: programs._handle(
-        CALLER, ProgramWish(code="a", inputs={"b": 1}, key="k", label=FINANCE)
+        CALLER, ProgramSpec(code="a", inputs={"b": 1}, key="k", label=FINANCE)
     ),
     "answer to an agent": lambda: agent_toolbox._handle(
         anything(durable=anything(run=RUN)), "call-1-0"
@@ -177,7 +179,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "inner step": lambda: inner_name("a-step-with-a-name-of-more-than-thirty-letters"),
     "chat with an agent": lambda: question_key("clerk", [*map(message_of, DOCUMENTS["messages"])]),
     "chat with voices": lambda: debates._chat_key(
-        DebateWish(question="Is it?", preset=Preset.VOTE, material="m")
+        DebateSpec(question="Is it?", preset=Preset.VOTE, material="m")
     ),
     "key sent to /v1": lambda: chat._digest("k"),
     "answer of join": lambda: run_key({"id": "msg_1"}, "Is it?"),
@@ -242,7 +244,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
         Guess(
             form_of(TOOL, {"a": 1, "b": 2}),
             {"a": 1, "b": 2},
-            {"b": Fixed("2"), "a": Taken("result", "json.id", "", "int", "only")},
+            {"b": Fixed("2"), "a": ValueDerivation("result", "json.id", "", "int", "only")},
             0.5,
         ).made
     ),
@@ -269,7 +271,7 @@ def test_what_was_sealed_by_the_vault_is_opened() -> None:
         "djFlNGNmZmM5NcnwdPHQoZhT8G3q7FAecOHyZmshXvwhfnGMy8eMWgUMRVV+2g8qlW1W"
     )
 
-    assert vault.unseal(sealed, sealed_for(APPROVAL)) == b'{"path":"/a"}'
+    assert vault.decrypt(sealed, sealed_for(APPROVAL)) == b'{"path":"/a"}'
 
 
 def test_a_signature_still_holds() -> None:

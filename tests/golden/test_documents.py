@@ -15,38 +15,44 @@ from typing import Any, Final, cast
 import pytest
 from pydantic import BaseModel
 
-from portico.adapters.client_entry import Kept
+from portico.adapters.client_entry import EntryStore
 from portico.adapters.egress.approval_webhook import ApprovalWebhook
 from portico.adapters.embeddings.encoders import read_page, write_page
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.adapters.monty.interpreter import KeptProgram
+from portico.adapters.monty.interpreter import StoredProgram
 from portico.adapters.postgres.debate import mapping, seats
 from portico.adapters.postgres.engine import runs
 from portico.adapters.postgres.gateway import servers, tools
 from portico.adapters.postgres.guard import logins
 from portico.adapters.postgres.guard.logins import PostgresLoginClients
-from portico.adapters.system.supervisor import Order
+from portico.adapters.system.supervisor import SupervisorArgs
 from portico.agents.core import events as agent_events
-from portico.agents.core.activation import RunGiven, TurnNoted
+from portico.agents.core.activation import RunInput, TurnNoted
 from portico.agents.core.agents import agent_facts, spec_from, spec_json
 from portico.agents.core.model_requests import message_as_json, message_of
 from portico.bridge.core.declassification import signed_content
 from portico.bridge.core.taint import about_archive
 from portico.debate.core import events as debate_events
-from portico.debate.core.debates import DebateWish, Decision, Said
+from portico.debate.core.debates import DebaterAnswer, DebateSpec, Decision
 from portico.debate.debates import _wished
-from portico.engine.core.idempotency import Receipt
+from portico.engine.core.idempotency import WriteOutcome
 from portico.engine.core.runs import Failure
 from portico.engine.core.store import TableSize
-from portico.engine.idempotency import Ask
-from portico.gateway.core.calls import Answer, ResultId
+from portico.engine.idempotency import WriteRequest
+from portico.gateway.core.calls import ResultId, ToolResult
 from portico.gateway.core.confinement import profile_from, profile_json, unboxed_from, unboxed_json
 from portico.gateway.core.inferred_schema import shape_from, shape_json
 from portico.gateway.core.launch import from_json, to_json
 from portico.gateway.core.results import answer_from, answer_kept
 from portico.gateway.core.servers import Identity
 from portico.guard import policy_gate
-from portico.guard.core.access_request import Act, Aim, Allowed, Denied, NeedsApproval
+from portico.guard.core.access_request import (
+    AccessRequest,
+    ActionTarget,
+    Allowed,
+    Denied,
+    NeedsApproval,
+)
 from portico.guard.core.approvals import Approval, Asker
 from portico.guard.core.audit import head_from, head_line
 from portico.guard.core.oauth_logins import LoginPlace
@@ -58,15 +64,22 @@ from portico.kernel.ids import Id
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import PrincipalKind
 from portico.learning.core import argument_derivations
-from portico.learning.core.observation import FOLLOWS, RECORD, Increment, Layer
+from portico.learning.core.observation import FOLLOWS, RECORD, Increment, LabelModel
 from portico.learning.core.observed_calls import EdgeKey
 from portico.learning.core.past_plans import read_skeleton, skeleton_document
 from portico.learning.core.prefetch_gates import read_switches, switches_json
 from portico.workflows.core.plan_documents import plan_document, read_plan
 from portico.workflows.core.plan_report import discreet, outline_from
 from portico.workflows.core.plan_values import step_document
-from portico.workflows.core.programs import Left, Source, Turn, left_from, source_from, turn_from
-from portico.workflows.run_context import Kept as KeptOutput
+from portico.workflows.core.programs import (
+    Source,
+    Turn,
+    TurnState,
+    left_from,
+    source_from,
+    turn_from,
+)
+from portico.workflows.run_context import StoredOutput as KeptOutput
 from portico.workflows.run_context import noted_of
 from tests.golden import values
 from tests.golden.values import ANA, APPROVAL, AT, CALLER, CONTEXT, DOCUMENTS, RUN, SPACE, uuid
@@ -94,9 +107,9 @@ BOTH_WAYS: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], object
     ),
     "program": (source_from, Source.as_json),
     "turn of a program": (turn_from, Turn.as_json),
-    "what a turn left": (left_from, Left.as_json),
+    "what a turn left": (left_from, TurnState.as_json),
     "snapshot of a program": (
-        lambda told: KeptProgram.read(b64decode(told)),
+        lambda told: StoredProgram.read(b64decode(told)),
         lambda its: b64encode(its.write()).decode(),
     ),
     "inferred schema": (shape_from, shape_json),
@@ -104,12 +117,12 @@ BOTH_WAYS: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], object
     "edge": (EdgeKey.parse, str),
     "derivation": (argument_derivations.read, argument_derivations.written),
     "counters": (
-        lambda told: Layer.of(PUBLIC, [Increment(*each) for each in told]),
+        lambda told: LabelModel.of(PUBLIC, [Increment(*each) for each in told]),
         lambda its: [*its.counted()],
     ),
     "switches": (read_switches, switches_json),
     "agent": (spec_from, spec_json),
-    "what an agent is started with": (RunGiven.from_json, RunGiven.as_json),
+    "what an agent is started with": (RunInput.from_json, RunInput.as_json),
     "turn of an agent": (TurnNoted.from_json, TurnNoted.as_json),
     "messages": (
         lambda told: [message_of(each) for each in told],
@@ -126,7 +139,7 @@ BOTH_WAYS: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], object
     "debater": (mapping.voice_from, mapping.voice_json),
     "reply": (seats.reply_from, seats.reply_json),
     "decision": (Decision.from_json, Decision.as_json),
-    "answer in a debate": (Said.from_json, Said.as_json),
+    "answer in a debate": (DebaterAnswer.from_json, DebaterAnswer.as_json),
     "tokens of a login": (
         lambda told: logins.tokens_from(json.dumps(told).encode()),
         lambda its: json.loads(logins.tokens_text(its)),
@@ -140,7 +153,7 @@ BOTH_WAYS: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], object
         lambda its: json.loads(head_line(its[0], its[1], AT)),
     ),
     "order of a supervisor": (
-        lambda told: Order.read(json.dumps(told)),
+        lambda told: SupervisorArgs.read(json.dumps(told)),
         lambda its: json.loads(its.written()),
     ),
 }
@@ -153,32 +166,35 @@ def sent() -> object:
 
 
 def counted() -> object:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     layer.note(FOLLOWS, "before", "after")
     layer.note(RECORD, DOCUMENTS["edge"], "", 0)
     return [*layer.counted()]
 
 
-AIM: Final = Aim(tool="files.write", server="files", effect=Effect.LOCAL_WRITE, pin="p")
+AIM: Final = ActionTarget(tool="files.write", server="files", effect=Effect.LOCAL_WRITE, pin="p")
 DECIDED: Final = [kind("rule", "reason") for kind in (Allowed, NeedsApproval, Denied)]
 ONE_WAY: Final[Mapping[str, Callable[[], object]]] = {
     "counters": counted,
     "actions in two parts": lambda: [
-        *(policy_gate._entry(Act(caller=CALLER, aim=AIM), each, {}).action for each in DECIDED),
+        *(
+            policy_gate._entry(AccessRequest(caller=CALLER, target=AIM), each, {}).action
+            for each in DECIDED
+        ),
         about_archive("project", RUN, AT).action,
         about_archive("project", RUN, None).action,
     ],
     "table in `db info`": lambda: asdict(TableSize(name="run", rows=1, size=2)),
-    "what a step gave": lambda: step_document(Answer([{"type": "text", "text": '{"a": 1}'}])),
+    "what a step gave": lambda: step_document(ToolResult([{"type": "text", "text": '{"a": 1}'}])),
     "journal of a call": lambda: noted_of(KeptOutput(ResultId(uuid(21)), 7, admitted=True)),
     "failure in private": lambda: discreet(ValueError("hush"), "read", "res_1").as_json(),
     "agent in the audit": lambda: agent_facts(
-        RunGiven.from_json(DOCUMENTS["what an agent is started with"]).agent
+        RunInput.from_json(DOCUMENTS["what an agent is started with"]).agent
     ),
     "events of an agent, sent": sent,
     "debate": lambda: mapping.body_json(values.DEBATE),
     "what a debate is asked for": lambda: _wished(
-        DebateWish(question="Is it?", deadline=timedelta(seconds=9), label=values.FINANCE)
+        DebateSpec(question="Is it?", deadline=timedelta(seconds=9), label=values.FINANCE)
     ),
     "declassification": lambda: json.loads(signed_content(SPACE, values.DECLASSIFICATION)),
 }
@@ -211,7 +227,7 @@ def test_there_is_one_event_of_each_type() -> None:
 def test_what_connect_has_written_is_known_again(tmp_path: Path) -> None:
     copy, name, told = DOCUMENTS["connected client"]
     (tmp_path / name).write_text(json.dumps(told))
-    kept = Kept(tmp_path)
+    kept = EntryStore(tmp_path)
     [made] = kept.all()
     (tmp_path / name).unlink()
 
@@ -244,7 +260,7 @@ async def test_a_login_client_is_stored_as_ever() -> None:
         async def begin(self, caller: object) -> AsyncIterator[Connected]:
             yield Connected()
 
-    vault = values.anything(seal=lambda *_: b"sealed", unseal=lambda *_: b"hush")
+    vault = values.anything(encrypt=lambda *_: b"sealed", decrypt=lambda *_: b"hush")
     clients = PostgresLoginClients(cast("Any", Transactions()), vault)
     client = await clients.get(CALLER, Id(uuid(9)))
     assert client is not None
@@ -263,7 +279,7 @@ async def test_the_webhook_is_told_as_ever() -> None:
     approval = Approval(
         id=APPROVAL,
         space=SPACE,
-        asker=Asker(ANA, "ana", PrincipalKind.AGENT),
+        requester=Asker(ANA, "ana", PrincipalKind.AGENT),
         context=CONTEXT,
         tool="files.write",
         server="files",
@@ -298,11 +314,11 @@ class Wished(BaseModel):
 
 
 async def test_a_write_is_known_again_by_operation_path_body_and_rights() -> None:
-    asked: list[Ask] = []
+    asked: list[WriteRequest] = []
 
-    async def do_once(caller: object, ask: Ask, action: object) -> Receipt:
+    async def do_once(caller: object, ask: WriteRequest, action: object) -> WriteOutcome:
         asked.append(ask)
-        return Receipt({"id": "x"}, replayed=False)
+        return WriteOutcome({"id": "x"}, replayed=False)
 
     use = values.anything(do_once=do_once)
     caller = replace(CALLER, scopes=frozenset({"keys:write", "keys:read"}), tools=(("files.*",),))
@@ -311,7 +327,7 @@ async def test_a_write_is_known_again_by_operation_path_body_and_rights() -> Non
     await asking.made_once(
         "bridge.projects.create", Wished(name="a"), values.anything(), values.anything()
     )
-    desk = values.anything(caller=CALLER, house=values.anything(use=use))
+    desk = values.anything(caller=CALLER, services=values.anything(use=use))
     await overview._made_once(
         desk, "console.bridge.project", {}, values.anything(once="k"), values.anything()
     )

@@ -22,7 +22,7 @@ from portico.agents.core.activation import KIND
 from portico.bridge.declassification import DECLASSIFICATION
 from portico.debate.conduct import DEBATE
 from portico.debate.debates import ANALYSIS
-from portico.engine.core.runs import Discreet, Leg, Place, failure_of
+from portico.engine.core.runs import Activation, Discreet, QueuePlacement, failure_of
 from portico.engine.drill import DRILL
 from portico.gateway.approved_calls import APPROVED_CALL
 from portico.interfaces.cli.app import build
@@ -91,7 +91,7 @@ def of_ours() -> Iterator[str]:
 def steps() -> Iterator[str]:
     """What journals call them, where it is said right there."""
     for text in sources():
-        for name in re.findall(r'\.(?:step|begin|sleep|tell)\(\s*f?"([^"]+)"', text):
+        for name in re.findall(r'\.(?:step|start|sleep|publish)\(\s*f?"([^"]+)"', text):
             yield re.sub(r"\{[^{}]*\}", "{}", name)
 
 
@@ -192,8 +192,8 @@ def test_what_the_engine_hands_out_is_called_as_ever() -> None:
     ]
     assert (system.APPLICATION, system.VERSION, system.LEG) == ("portico", "1", "portico.leg")
     assert system.SERIALIZER.name() == "portable_json"
-    assert Place().queue == "runs"
-    assert Leg(RUN, 3).name == "00000000-0000-0000-0000-000000000004:3"
+    assert QueuePlacement().queue == "runs"
+    assert Activation(RUN, 3).name == "00000000-0000-0000-0000-000000000004:3"
 
 
 def test_an_error_whose_class_was_renamed_keeps_its_type() -> None:

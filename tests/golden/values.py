@@ -16,7 +16,7 @@ from portico.bridge.core.declassification import Declassification, Declassificat
 from portico.bridge.core.messages import MessageId
 from portico.debate.core.debates import Debate, DebateId
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
-from portico.engine.core.runs import Place, Run, RunStatus
+from portico.engine.core.runs import QueuePlacement, Run, RunStatus
 from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef
 from portico.gateway.core.launch import from_json
 from portico.gateway.core.servers import Server, ServerId
@@ -47,11 +47,11 @@ DEBATE: Final = Debate(
         text="Is it?", kind=QuestionKind.CHOICE, choices=("yes", "no"), material="notes"
     ),
     rules=rules_of(Preset.DEBATE, 0.5),
-    voices=(voice_from(DOCUMENTS["debater"]),),
+    debaters=(voice_from(DOCUMENTS["debater"]),),
     cap=Cap(tokens=1_000, money=Decimal("0.10")),
     deadline=AT + timedelta(minutes=5),
     label=FINANCE,
-    began=PUBLIC,
+    start_label=PUBLIC,
     seed=7,
     started_by=ANA,
     run=RUN,
@@ -94,7 +94,7 @@ A_RUN: Final = Run(
     kind="workflow",
     label=FINANCE,
     clearance=FINANCE,
-    place=Place(),
+    placement=QueuePlacement(),
     status=RunStatus.FAILED,
     input={"plan": "res_1", "outline": []},
     created_at=AT,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.access_request import AccessRequest, ActionTarget
 from portico.guard.core.approvals import Answered, AnswerKind, Approval, Asker, Via, answered
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, ContextId, RunId, SpaceId
@@ -15,22 +15,22 @@ from portico.testing.memory_store import BEGINNING, SeededEntropy
 HOUR = timedelta(hours=1)
 
 
-def an_act(caller: Principal, *, tool: str = "files.delete", **arguments: Any) -> Act:
-    aim = Aim(
+def an_act(caller: Principal, *, tool: str = "files.delete", **arguments: Any) -> AccessRequest:
+    aim = ActionTarget(
         tool=tool,
         server=tool.partition(".")[0],
         effect=Effect.IRREVERSIBLE,
         pin="pin",
         launch="launch",
     )
-    return Act(caller=caller, aim=aim, arguments=arguments or {"path": "/a"})
+    return AccessRequest(caller=caller, target=aim, arguments=arguments or {"path": "/a"})
 
 
 def an_approval(
     caller: Principal,
     name: str = "one",
     *,
-    act: Act | None = None,
+    act: AccessRequest | None = None,
     at: datetime = BEGINNING,
     **changes: Any,
 ) -> Approval:
@@ -40,13 +40,13 @@ def an_approval(
     made = Approval(
         id=approval,
         space=SpaceId(caller.space.value),
-        asker=Asker(caller.id, caller.name, caller.kind, caller.key, caller.context),
+        requester=Asker(caller.id, caller.name, caller.kind, caller.key, caller.context),
         context=ContextId(caller.id.value),
-        tool=act.aim.tool,
-        server=act.aim.server,
-        effect=act.aim.effect,
-        pin=act.aim.pin,
-        launch=act.aim.launch,
+        tool=act.target.tool,
+        server=act.target.server,
+        effect=act.target.effect,
+        pin=act.target.pin,
+        launch=act.target.launch,
         hash=act.hash,
         label=PUBLIC,
         tainted=False,

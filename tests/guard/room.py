@@ -37,7 +37,7 @@ from portico.testing.guard import (
 )
 from portico.testing.memory_store import (
     BEGINNING,
-    MemoryWorld,
+    InMemoryStore,
     SeededEntropy,
     TickingClock,
     together,
@@ -48,14 +48,14 @@ PEPPER = b"a pepper for tests"
 
 class Room:
     def __init__(self) -> None:
-        self.world = world = MemoryWorld()
+        self.world = world = InMemoryStore()
         self.clock = clock = TickingClock(BEGINNING + timedelta(days=1))
         self.keys = keys = MemoryKeys(world)
         self.principals = principals = MemoryPrincipals(world)
         self.sessions = sessions = MemorySessions(world)
         self.spaces = spaces = MemorySpaces(world)
         self.audit = audit = MemoryAudit(world, clock)
-        telling: dict[str, Any] = {"together": together, "audit": audit, "clock": clock}
+        telling: dict[str, Any] = {"unit_of_work": together, "audit": audit, "clock": clock}
         minting: dict[str, Any] = {**telling, "entropy": SeededEntropy()}
         making: dict[str, Any] = {**minting, "pepper": PEPPER}
         self.authenticate = Authenticate(key_ring=MemoryKeyRing(world), clock=clock, pepper=PEPPER)
@@ -81,7 +81,7 @@ class Room:
         self.install_home = InstallHome(spaces=spaces, **making)
         self.found_space = FoundSpace(spaces=spaces, **making)
         self.show_space = ShowSpace(spaces=spaces)
-        self.rename_space = RenameSpace(spaces=spaces, together=together, audit=audit)
+        self.rename_space = RenameSpace(spaces=spaces, unit_of_work=together, audit=audit)
         self.export_space = ExportSpace(spaces=spaces)
         self.leavings = MemoryLeavings()
         self.delete_space = DeleteSpace(spaces=spaces, audit=audit, leavings=self.leavings)

@@ -20,7 +20,7 @@ from portico.guard.approvals import (
     sealed_for,
     shown_of,
 )
-from portico.guard.core.access_request import Act, NeedsApproval, TaskContext
+from portico.guard.core.access_request import AccessRequest, NeedsApproval, TaintContext
 from portico.guard.core.approvals import (
     AnswerKind,
     Approval,
@@ -35,26 +35,31 @@ from portico.guard.core.errors import (
     ApprovalNotFound,
     ApprovalOver,
     AskedOtherwise,
-    BadAnswer,
-    BadRule,
     BlackedOut,
+    InvalidAnswer,
+    InvalidRule,
     NotPermitted,
     OwnRequest,
     PersonNeeded,
     RuleAsksOn,
     RuleTaken,
-    TooManyAsked,
+    TooManyPendingApprovals,
 )
-from portico.guard.core.policy import Danger, Mark
+from portico.guard.core.policy import ArgumentWarning, Danger
 from portico.guard.core.principals import Role
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.kernel.redaction import Redaction
-from portico.testing.approvals import AnyArguments, ApprovalsTold, MemoryApprovals, ScriptedErrands
+from portico.testing.approvals import (
+    AnyArguments,
+    ApprovalsTold,
+    MemoryApprovals,
+    ScriptedApprovalRuns,
+)
 from portico.testing.guard import MemoryAudit, MemoryRules, MemoryTaskContexts, a_space, an_identity
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock, together
 from portico.testing.secrets import MemoryVault
 from tests.guard.approvals import HOUR, an_act
 
@@ -72,21 +77,21 @@ ADMIN = as_principal(an_identity("ben", roles=[Role.ADMIN]))
 
 class Desk:
     def __init__(self) -> None:
-        world = self.world = MemoryWorld()
+        world = self.world = InMemoryStore()
         world.spaces[ANA.space] = a_space()
         for name in ("ana", "ben", "mia", "neil", "bot"):
             identity = an_identity(name)
             world.identities.insert((identity.space, identity.id), identity)
         self.clock, entropy, vault = TickingClock(), SeededEntropy(), MemoryVault()
-        self.approvals, self.errands = MemoryApprovals(world), ScriptedErrands()
+        self.approvals, self.errands = MemoryApprovals(world), ScriptedApprovalRuns()
         self.news, self.rules, self.audit = ApprovalsTold(), MemoryRules(), MemoryAudit()
         self.check, self.vault = AnyArguments(), vault
         resolving: dict[str, Any] = {
             "approvals": self.approvals,
-            "errands": self.errands,
+            "approval_runs": self.errands,
             "news": self.news,
             "audit": self.audit,
-            "together": together,
+            "unit_of_work": together,
             "clock": self.clock,
         }
         asking: dict[str, Any] = {
@@ -96,7 +101,7 @@ class Desk:
             "hide": SECRETS.hide_json,
             "expires": HOUR,
         }
-        self.ask = AskApproval(most=3, **asking)
+        self.ask = AskApproval(max_pending=3, **asking)
         self.answer = AnswerApproval(rules=self.rules, check=self.check, **asking)
         self.resolve = ResolveApproval(**resolving)
         self.withdraw = WithdrawApproval(**resolving)
@@ -107,9 +112,9 @@ class Desk:
         self.show = ShowApproval(contexts=self.contexts, **looking)
 
     async def asked(
-        self, by: Principal = BOT, act: Act | None = None, label: Label = PUBLIC
+        self, by: Principal = BOT, act: AccessRequest | None = None, label: Label = PUBLIC
     ) -> Approval:
-        task = TaskContext(id=ContextId(by.id.value), label=label)
+        task = TaintContext(id=ContextId(by.id.value), label=label)
         return await self.ask(act or an_act(by), task, NEEDED, before=[{"tool": "files.read"}])
 
     async def uncertain(self) -> Approval:
@@ -133,13 +138,13 @@ async def asked(desk: Desk) -> Approval:
 async def test_a_request_is_written_with_its_errand_its_audit_and_its_news(desk: Desk) -> None:
     asked = await desk.asked()
 
-    assert desk.errands.begun == [asked.id]
+    assert desk.errands.started == [asked.id]
     assert desk.news.told == [("asked", asked.id)]
     assert desk.audit.actions == ["approval.asked"]
     assert asked.expires_at - asked.asked_at == HOUR
     assert asked.run == desk.errands.run_of(BOT, asked.id)
     sealed = await desk.approvals.sealed(BOT, asked.id)
-    assert desk.vault.unseal(sealed, sealed_for(asked.id)) == b'{"path":"/a"}'
+    assert desk.vault.decrypt(sealed, sealed_for(asked.id)) == b'{"path":"/a"}'
 
 
 async def test_a_request_is_written_with_its_errand_and_two_at_once_ask_once(desk: Desk) -> None:
@@ -154,7 +159,7 @@ async def test_a_request_is_written_with_its_errand_and_two_at_once_ask_once(des
     first, second = await asyncio.gather(desk.asked(), desk.asked())
 
     assert first.id == second.id
-    assert desk.errands.begun == [first.id]
+    assert desk.errands.started == [first.id]
 
 
 async def test_a_task_above_public_is_told_apart(desk: Desk) -> None:
@@ -229,7 +234,7 @@ async def test_whoever_is_not_cleared_for_it_finds_nothing_to_answer(desk: Desk)
 async def test_only_a_member_of_the_enumeration_approves(said: object, desk: Desk) -> None:
     asked = await desk.asked()
 
-    with pytest.raises(BadAnswer):
+    with pytest.raises(InvalidAnswer):
         await desk.answer(ANA, asked.id, replace(ONCE, kind=said))  # type: ignore[arg-type] # which is the point
 
     assert (await desk.approvals.get(ANA, asked.id)).status is Status.WAITING
@@ -270,11 +275,11 @@ async def test_an_edit_is_a_new_request_in_the_place_of_the_old_one(
     old = await desk.approvals.get(ANA, asked.id)
     assert (old.status, old.replaced_by) == (Status.REPLACED, edited.id)
     assert (edited.status, edited.replaces) == (Status.APPROVED, asked.id)
-    assert (edited.run, edited.asker) == (asked.run, asked.asker)
+    assert (edited.run, edited.requester) == (asked.run, asked.requester)
     assert edited.hash == an_act(BOT, path="/b").hash
     assert desk.check.checked == [("files.delete", {"path": "/b"})]
     sealed = await desk.approvals.sealed(ANA, edited.id)
-    assert desk.vault.unseal(sealed, sealed_for(edited.id)) == b'{"path":"/b"}'
+    assert desk.vault.decrypt(sealed, sealed_for(edited.id)) == b'{"path":"/b"}'
     assert desk.errands.woken == [asked.id]
 
 
@@ -284,7 +289,7 @@ async def test_an_edit_is_of_a_request_that_waits(desk: Desk, asked: Approval) -
 
     with pytest.raises(ApprovalOver, match=str(other.id)):
         await desk.answer(ANA, asked.id, edit)
-    with pytest.raises(BadAnswer):
+    with pytest.raises(InvalidAnswer):
         await desk.answer(ANA, asked.id, replace(edit, kind=AnswerKind.REJECT))
     desk.errands.cancelled.add(asked.id)
     with pytest.raises(ApprovalOver, match="cancelled"):
@@ -355,7 +360,7 @@ async def test_only_an_uncertain_one_is_resolved_and_not_by_its_asker(desk: Desk
 
     with pytest.raises(ApprovalOver):
         await desk.resolve(ANA, (await desk.asked(MIA)).id, Resolution.DONE)
-    with pytest.raises(BadAnswer):
+    with pytest.raises(InvalidAnswer):
         await desk.resolve(ANA, asked.id, cast("Resolution", "done"))
     with pytest.raises(NotPermitted):
         await desk.resolve(BOT, unsure.id, Resolution.RETRY)
@@ -384,7 +389,7 @@ async def test_whoever_answers_sees_what_will_be_done_also_where_it_looks_like_a
     )
 
     assert asked.arguments == {"command": command}
-    assert asked.marks == (Mark("/command", Danger.COMMAND),)
+    assert asked.marks == (ArgumentWarning("/command", Danger.COMMAND),)
     assert edited.arguments == {"path": "/b?token=1234567890"}
 
 
@@ -397,11 +402,14 @@ async def test_what_the_house_keeps_is_not_shown_and_that_is_said(desk: Desk) ->
 
     assert CANARY not in str(asked)
     assert asked.marks == (
-        Mark("/command", Danger.HIDDEN),
-        Mark("/command", Danger.COMMAND),
-        Mark("/n-********", Danger.HIDDEN),
+        ArgumentWarning("/command", Danger.HIDDEN),
+        ArgumentWarning("/command", Danger.COMMAND),
+        ArgumentWarning("/n-********", Danger.HIDDEN),
     )
-    assert edited.marks == (Mark("/path", Danger.HIDDEN), Mark("/path", Danger.PATH))
+    assert edited.marks == (
+        ArgumentWarning("/path", Danger.HIDDEN),
+        ArgumentWarning("/path", Danger.PATH),
+    )
 
 
 async def test_the_mark_of_a_secret_is_not_taken_for_the_secret(desk: Desk) -> None:
@@ -419,9 +427,9 @@ async def test_more_than_was_asked_for_is_allowed_by_whoever_makes_policy(desk: 
 
     with pytest.raises(NotPermitted, match="policy:write"):
         await desk.answer(ANA, asked.id, replace(ALWAYS, pattern="files.*"))
-    with pytest.raises(BadRule, match="does not stand for"):
+    with pytest.raises(InvalidRule, match="does not stand for"):
         await desk.answer(ADMIN, asked.id, replace(ALWAYS, pattern="mail.*"))
-    with pytest.raises(BadRule, match="must be a tool with wildcards"):
+    with pytest.raises(InvalidRule, match="must be a tool with wildcards"):
         await desk.answer(ADMIN, asked.id, replace(ALWAYS, pattern="files.delete" + "*" * 200))
     assert await desk.rules.all(ANA) == []
 
@@ -439,7 +447,7 @@ async def test_a_rule_that_an_answer_makes_is_in_the_audit_like_any_other(desk: 
 
 async def test_what_a_waiter_asked_before_answers_for_nothing_else() -> None:
     desk, waiter = Desk(), Waiter(RunId(UUID(int=1)), "~approval:send:1", PUBLIC)
-    task = TaskContext(id=ContextId(BOT.id.value), label=PUBLIC)
+    task = TaintContext(id=ContextId(BOT.id.value), label=PUBLIC)
     first = await desk.ask(an_act(BOT, path="/a"), task, NEEDED, waiter=waiter)
     await desk.answer(ANA, first.id, ONCE)
 
@@ -456,11 +464,11 @@ async def test_no_more_wait_at_a_time_than_people_can_answer(desk: Desk) -> None
     for act in acts[1:3]:
         await desk.asked(act=act)
 
-    with pytest.raises(TooManyAsked):
+    with pytest.raises(TooManyPendingApprovals):
         await desk.asked(act=acts[3])
     assert (await desk.asked(act=acts[0])).id == first.id
     assert (await desk.asked(MIA)).status is Status.WAITING
-    assert len(desk.errands.begun) == 4
+    assert len(desk.errands.started) == 4
     await desk.answer(ANA, first.id, replace(ONCE, kind=AnswerKind.REJECT))
 
     assert (await desk.asked(act=acts[3])).status is Status.WAITING

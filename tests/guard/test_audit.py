@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.guard.audit import ExportHeads, ReadAudit, Wanted
+from portico.guard.audit import AuditFilter, ExportHeads, ReadAudit
 from portico.guard.core.audit import AuditEntry, Head, Link
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role
@@ -40,14 +40,18 @@ class Endless:
             for number in range(first, first - limit, -1)
         ]
 
-    async def stream(self, caller: Principal, *, upto: int) -> AsyncGenerator[Sequence[Link], None]:
+    async def stream(
+        self, caller: Principal, *, last_number: int
+    ) -> AsyncGenerator[Sequence[Link], None]:
         yield []
 
 
 async def test_what_is_seldom_is_looked_for_so_far_at_a_time() -> None:
     log = Endless(b"\xff", b"[]", b'{"act":1,"at":1}', b'{"at":"never"}')
 
-    page = await ReadAudit(log=log)(ANA, Wanted(action="x", since=BEGINNING), onward=None, limit=5)
+    page = await ReadAudit(log=log)(
+        ANA, AuditFilter(action="x", since=BEGINNING), onward=None, limit=5
+    )
 
     assert page.found == []
     assert page.onward == 10**9 - 20_000
@@ -55,12 +59,12 @@ async def test_what_is_seldom_is_looked_for_so_far_at_a_time() -> None:
 
 
 async def test_what_cannot_be_read_is_shown_to_whoever_may_read_it_and_wants_everything() -> None:
-    page = await ReadAudit(log=Endless())(ANA, Wanted(), onward=None, limit=2)
+    page = await ReadAudit(log=Endless())(ANA, AuditFilter(), onward=None, limit=2)
 
     assert [it.entry for it in page.found] == [{}, {}]
 
     with pytest.raises(NotPermitted):
-        await ReadAudit(log=MemoryAudit())(BOB, Wanted(), onward=None, limit=1)
+        await ReadAudit(log=MemoryAudit())(BOB, AuditFilter(), onward=None, limit=1)
 
 
 async def test_looking_ends_where_what_is_older_begins() -> None:
@@ -71,7 +75,7 @@ async def test_looking_ends_where_what_is_older_begins() -> None:
         await audit.note(ANA, AuditEntry(action="a", subject=str(number)))
     since = clock.now() - timedelta(hours=1, minutes=30)
 
-    page = await ReadAudit(log=audit)(ANA, Wanted(since=since), onward=None, limit=10)
+    page = await ReadAudit(log=audit)(ANA, AuditFilter(since=since), onward=None, limit=10)
 
     assert [it.link.number for it in page.found] == [4, 3]
     assert page.onward is None
@@ -86,7 +90,7 @@ async def test_wildcards_are_those_of_rules(wanted: str, found: set[str]) -> Non
     for subject in ("git.use", "git.[ab]", "git", "x.a"):
         await audit.note(ANA, AuditEntry(action="a", subject=subject))
 
-    page = await ReadAudit(log=audit)(ANA, Wanted(subject=wanted), onward=None, limit=10)
+    page = await ReadAudit(log=audit)(ANA, AuditFilter(subject=wanted), onward=None, limit=10)
 
     assert {
         act["subject"] for it in page.found if isinstance(act := it.entry["act"], dict)
@@ -99,16 +103,16 @@ async def test_each_filter_leaves_out_the_others() -> None:
     await audit.note(ANA, AuditEntry(action="key.issued", subject="k1"))
     await audit.note(carol, AuditEntry(action="key.revoked", subject="k2"))
 
-    async def found(wanted: Wanted) -> list[int]:
+    async def found(wanted: AuditFilter) -> list[int]:
         page = await ReadAudit(log=audit)(ANA, wanted, onward=None, limit=10)
         return [it.link.number for it in page.found]
 
-    assert await found(Wanted()) == [2, 1]
-    assert await found(Wanted(action="key.*")) == [2, 1]
-    assert await found(Wanted(action="KEY.*")) == []
-    assert await found(Wanted(subject="k1")) == [1]
-    assert await found(Wanted(principal=carol.id)) == [2]
-    assert await found(Wanted(principal=carol.id, subject="k1")) == []
+    assert await found(AuditFilter()) == [2, 1]
+    assert await found(AuditFilter(action="key.*")) == [2, 1]
+    assert await found(AuditFilter(action="KEY.*")) == []
+    assert await found(AuditFilter(subject="k1")) == [1]
+    assert await found(AuditFilter(principal=carol.id)) == [2]
+    assert await found(AuditFilter(principal=carol.id, subject="k1")) == []
 
 
 ONE, OTHER = a_space("one").id, a_space("other").id
@@ -152,16 +156,16 @@ async def test_each_time_that_so_many_entries_are_full_the_newest_head_goes_out(
 
     export.seen(ONE, head(9), 9)
     await turns()
-    assert heads.kept == []
+    assert heads.stored == []
     export.seen(ONE, head(12), 3)
     export.seen(OTHER, head(10), 1)
     export.seen(ONE, head(11), 1)
     await turns()
 
-    assert heads.kept == [(ONE, head(12)), (OTHER, head(10))]
+    assert heads.stored == [(ONE, head(12)), (OTHER, head(10))]
     running.cancel()
     await asyncio.wait([running])
-    assert len(heads.kept) == 2
+    assert len(heads.stored) == 2
 
 
 async def test_at_the_end_every_chain_that_was_added_to_goes_out() -> None:
@@ -175,7 +179,7 @@ async def test_at_the_end_every_chain_that_was_added_to_goes_out() -> None:
     running.cancel()
     await asyncio.wait([running])
 
-    assert heads.kept == [(ONE, head(3)), (OTHER, head(4))]
+    assert heads.stored == [(ONE, head(3)), (OTHER, head(4))]
 
 
 async def test_what_could_not_go_out_goes_out_with_the_next(
@@ -191,7 +195,7 @@ async def test_what_could_not_go_out_goes_out_with_the_next(
     await export.export_all()
 
     assert "No space left" in caplog.text
-    assert disk.heads.kept == [(ONE, head(10))]
+    assert disk.heads.stored == [(ONE, head(10))]
 
 
 async def test_nothing_goes_out_that_is_not_on_the_disk_yet() -> None:
@@ -204,4 +208,4 @@ async def test_nothing_goes_out_that_is_not_on_the_disk_yet() -> None:
 
     await export.export_all()
 
-    assert heads.kept == []
+    assert heads.stored == []

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.authentication import AsTheyAre
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.errors import KeyEnded, NotAuthenticated
 from portico.guard.core.keys import ApiKey, KeyHolder, Purpose, StoredKey
 from portico.guard.core.principals import Scope
-from portico.guard.keys import IssuedKey, KeyWish
+from portico.guard.keys import IssuedKey, KeySpec
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import MemoryKeyRing, an_identity
@@ -18,7 +18,7 @@ from tests.guard.room import Room
 
 
 async def ana_with_a_key(room: Room) -> IssuedKey:
-    return await room.issue_key(room.person("ana"), KeyWish(name="laptop"))
+    return await room.issue_key(room.person("ana"), KeySpec(name="laptop"))
 
 
 async def test_a_key_lets_its_holder_in_with_as_much_as_it_has(room: Room) -> None:
@@ -29,7 +29,7 @@ async def test_a_key_lets_its_holder_in_with_as_much_as_it_has(room: Room) -> No
     assert entry.principal == room.through(room.person("ana"), issued.stored)
     assert entry.key_id == issued.stored.id
 
-    wish = KeyWish(name="status page", scopes=frozenset({Scope.STATUS_READ}))
+    wish = KeySpec(name="status page", scopes=frozenset({Scope.STATUS_READ}))
     issued = await room.issue_key(room.person("ana"), wish)
 
     principal = await room.enters(issued.key)
@@ -39,10 +39,10 @@ async def test_a_key_lets_its_holder_in_with_as_much_as_it_has(room: Room) -> No
 
 @pytest.mark.requirement("guard:keys:only-the-living-open")
 async def test_whatever_is_wrong_the_refusal_is_the_same(room: Room, ana: Principal) -> None:
-    revoked = await room.issue_key(ana, KeyWish(name="revoked"))
+    revoked = await room.issue_key(ana, KeySpec(name="revoked"))
     await room.revoke_key(ana, revoked.stored.id)
-    expired = await room.issue_key(ana, KeyWish(name="short", lifetime=timedelta(seconds=1)))
-    disabled = await room.issue_key(room.person("bob"), KeyWish(name="bob's"))
+    expired = await room.issue_key(ana, KeySpec(name="short", lifetime=timedelta(seconds=1)))
+    disabled = await room.issue_key(room.person("bob"), KeySpec(name="bob's"))
     room.holds(replace(an_identity("bob"), disabled_at=room.clock.now()))
     unknown = ApiKey.mint(SeededEntropy("a stranger"))
     guessed = ApiKey(revoked.key.id, unknown.secret)
@@ -79,7 +79,7 @@ async def test_a_session_lets_in_where_a_cookie_is_shown_and_nowhere_else(room: 
 async def test_in_the_session_of_whoever_may_make_no_keys_the_session_is_still_known() -> None:
     room = Room()
     issued = await room.issue_key(
-        room.person("ana"), KeyWish(name="reader", scopes=frozenset({Scope.TOOLS_READ}))
+        room.person("ana"), KeySpec(name="reader", scopes=frozenset({Scope.TOOLS_READ}))
     )
     session = await room.open_session(issued.key.reveal(), "Firefox")
 
@@ -167,7 +167,7 @@ def a_key(room: Room, who: Principal) -> StoredKey:
 
 
 async def test_all_are_looked_up_at_once_as_they_are_now(room: Room) -> None:
-    as_they_are = AsTheyAre(key_ring=MemoryKeyRing(room.world), clock=room.clock)
+    as_they_are = RevalidatePrincipal(key_ring=MemoryKeyRing(room.world), clock=room.clock)
     ana, bob, eve = (room.person(name, clearance=SECRET) for name in ("ana", "bob", "eve"))
     keys = [a_key(room, who) for who in (ana, bob, eve)]
     was = room.world.identities[bob.space, bob.id]
@@ -185,9 +185,9 @@ async def test_all_are_looked_up_at_once_as_they_are_now(room: Room) -> None:
 async def test_what_was_begun_in_a_session_goes_on_when_it_is_left_and_not_when_it_is_taken(
     room: Room,
 ) -> None:
-    as_they_are = AsTheyAre(key_ring=MemoryKeyRing(room.world), clock=room.clock)
+    as_they_are = RevalidatePrincipal(key_ring=MemoryKeyRing(room.world), clock=room.clock)
     ana = room.person("ana")
-    issued = await room.issue_key(ana, KeyWish(name="laptop"))
+    issued = await room.issue_key(ana, KeySpec(name="laptop"))
     left, taken = [await room.open_session(issued.key.reveal(), name) for name in "ab"]
     inside = await room.in_session(left.key)
 
@@ -204,9 +204,9 @@ async def test_what_was_begun_in_a_session_goes_on_when_it_is_left_and_not_when_
 
 
 async def test_what_was_begun_in_a_session_that_was_left_ends_with_its_key(room: Room) -> None:
-    as_they_are = AsTheyAre(key_ring=MemoryKeyRing(room.world), clock=room.clock)
+    as_they_are = RevalidatePrincipal(key_ring=MemoryKeyRing(room.world), clock=room.clock)
     ana = room.person("ana")
-    issued = await room.issue_key(ana, KeyWish(name="laptop"))
+    issued = await room.issue_key(ana, KeySpec(name="laptop"))
     session = await room.open_session(issued.key.reveal(), "browser")
     await room.leave_session(ana, session.stored.id)
 

@@ -7,13 +7,13 @@ import pytest
 from portico.guard.contexts import CloseContext, EnterContext, ListContexts, OpenContext
 from portico.guard.core.errors import ContextNotFound, ContextRefused, NotPermitted
 from portico.guard.core.principals import Role
-from portico.guard.core.secrets import BadSecret, BadSecretName, SecretNotFound
+from portico.guard.core.secrets import InvalidSecret, InvalidSecretName, SecretNotFound
 from portico.guard.secrets import ListSecrets, SetSecret, UnsetSecret
 from portico.kernel.json import canonical
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import PrincipalKind
 from portico.testing.guard import MemoryAudit, MemoryTaskContexts, a_person, a_space, an_identity
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock, together
 from portico.testing.secrets import MemorySecrets, NamedUses
 
 ANA, BOB = a_person("ana"), a_person("bob")
@@ -23,16 +23,16 @@ AGENT = replace(ANA, kind=PrincipalKind.AGENT)
 
 class Room:
     def __init__(self) -> None:
-        world, clock = MemoryWorld(), TickingClock()
+        world, clock = InMemoryStore(), TickingClock()
         for each in map(an_identity, ("ana", "bob")):
             world.identities.insert((each.space, each.id), each)
         book = MemoryTaskContexts(world)
         self.audit = MemoryAudit()
         self.open = OpenContext(
-            book=book, together=together, audit=self.audit, clock=clock, entropy=SeededEntropy()
+            book=book, unit_of_work=together, audit=self.audit, clock=clock, entropy=SeededEntropy()
         )
         self.list = ListContexts(book=book)
-        self.close = CloseContext(book=book, together=together, audit=self.audit, clock=clock)
+        self.close = CloseContext(book=book, unit_of_work=together, audit=self.audit, clock=clock)
         self.enter = EnterContext(book=book)
 
 
@@ -166,10 +166,10 @@ async def test_only_admins_change_them_and_members_do_not_see_them(cabinet: Cabi
 
 
 async def test_what_cannot_be_kept_is_refused_before_anything_is_written(cabinet: Cabinet) -> None:
-    with pytest.raises(BadSecretName):
+    with pytest.raises(InvalidSecretName):
         await cabinet.set(ADMIN, "a/b", CANARY)
-    with pytest.raises(BadSecretName):
+    with pytest.raises(InvalidSecretName):
         await cabinet.unset(ADMIN, "a/b")
-    with pytest.raises(BadSecret):
+    with pytest.raises(InvalidSecret):
         await cabinet.set(ADMIN, "github", "")
     assert cabinet.audit.actions == []

@@ -12,7 +12,7 @@ from portico.guard.core.errors import (
 )
 from portico.guard.core.principals import Role
 from portico.guard.key_trust import ShowTrust, TrustClient
-from portico.guard.keys import KeyWish
+from portico.guard.keys import KeySpec
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
@@ -31,13 +31,13 @@ class Story:
             principals=self.room.principals,
             trusted=self.trusted,
             audit=self.audit,
-            together=together,
+            unit_of_work=together,
         )
         self.show = ShowTrust(keys=self.room.keys, trusted=self.trusted)
         self.bot = self.room.person("bot")
 
     async def key(self, of: Principal | None = None) -> str:
-        return (await self.room.issue_key(of or self.bot, KeyWish(name="editor"))).key.id
+        return (await self.room.issue_key(of or self.bot, KeySpec(name="editor"))).key.id
 
 
 async def test_an_operator_trusts_a_program_with_their_own_word_and_takes_it_back() -> None:

@@ -19,8 +19,8 @@ from portico.guard.core.errors import (
 )
 from portico.guard.core.principals import FOR_AGENTS, Role, Scope
 from portico.guard.invitations import Invitation
-from portico.guard.keys import IssueAgentKey, IssuedKey, KeyWish
-from portico.guard.principals import PrincipalChange, PrincipalWish
+from portico.guard.keys import IssueAgentKey, IssuedKey, KeySpec
+from portico.guard.principals import PrincipalChange, PrincipalSpec
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import TEAM, a_person, a_space, an_identity
@@ -31,7 +31,7 @@ SECRET = Label(Level.RESTRICTED)
 
 
 async def test_a_key_is_kept_as_a_digest_and_never_as_itself(room: Room) -> None:
-    issued = await room.issue_key(room.person("ana"), KeyWish(name="laptop"))
+    issued = await room.issue_key(room.person("ana"), KeySpec(name="laptop"))
 
     held = room.world.keys[issued.key.id]
     assert held.digest == issued.key.digest(PEPPER)
@@ -41,9 +41,9 @@ async def test_a_key_is_kept_as_a_digest_and_never_as_itself(room: Room) -> None
 
 async def test_a_key_of_ones_own_has_all_that_one_has_unless_it_is_narrowed(room: Room) -> None:
     ana = room.person("ana")
-    wish = KeyWish(name="laptop", scopes=frozenset({Scope.KEYS_OWN}), clearance=PUBLIC)
+    wish = KeySpec(name="laptop", scopes=frozenset({Scope.KEYS_OWN}), clearance=PUBLIC)
 
-    whole = await room.issue_key(ana, KeyWish(name="laptop"))
+    whole = await room.issue_key(ana, KeySpec(name="laptop"))
     narrow = await room.issue_key(ana, wish)
 
     assert await room.enters(whole.key) == room.through(ana, whole.stored)
@@ -55,9 +55,9 @@ async def test_a_viewer_makes_and_lists_no_keys(room: Room, issue_agent_key: Iss
     viewer = room.person("ana", Role.VIEWER)
 
     for ask in (
-        room.issue_key(viewer, KeyWish(name="laptop")),
+        room.issue_key(viewer, KeySpec(name="laptop")),
         room.list_keys(viewer, after=None, limit=10),
-        issue_agent_key(viewer, KeyWish(name="editor")),
+        issue_agent_key(viewer, KeySpec(name="editor")),
     ):
         with pytest.raises(NotPermitted, match="keys:own"):
             await ask
@@ -70,10 +70,10 @@ async def test_a_member_makes_no_keys_for_others_nor_an_operator_for_the_disable
     operator = room.person("olga", Role.OPERATOR)
 
     with pytest.raises(NotPermitted, match="keys:write") as caught:
-        await room.issue_key(room.person("ana"), KeyWish(name="mine now", principal=bob.id))
+        await room.issue_key(room.person("ana"), KeySpec(name="mine now", principal=bob.id))
     room.holds(replace(an_identity("bob"), disabled_at=room.clock.now()))
     with pytest.raises(PrincipalDisabled, match="'bob' is disabled") as disabled:
-        await room.issue_key(operator, KeyWish(name="back in", principal=bob.id))
+        await room.issue_key(operator, KeySpec(name="back in", principal=bob.id))
 
     assert (caught.value.name, caught.value.scope) == ("ana", Scope.KEYS_WRITE)
     assert disabled.value.who == "bob"
@@ -83,7 +83,7 @@ async def test_an_operator_makes_keys_for_others_who_may_less(room: Room) -> Non
     bob = room.person("bob", clearance=PUBLIC)
 
     issued = await room.issue_key(
-        room.person("ana", Role.OPERATOR), KeyWish(name="agent", principal=bob.id)
+        room.person("ana", Role.OPERATOR), KeySpec(name="agent", principal=bob.id)
     )
 
     holder = await room.enters(issued.key)
@@ -93,11 +93,11 @@ async def test_an_operator_makes_keys_for_others_who_may_less(room: Room) -> Non
 @pytest.mark.parametrize(
     "wish",
     [
-        KeyWish(name="all of it"),
-        KeyWish(name="one too many", scopes=frozenset({Scope.SPACE_DELETE}), clearance=PUBLIC),
-        KeyWish(name="too secret", scopes=frozenset({Scope.STATUS_READ}), clearance=SECRET),
-        KeyWish(name="all the secrets", scopes=frozenset({Scope.STATUS_READ})),
-        KeyWish(
+        KeySpec(name="all of it"),
+        KeySpec(name="one too many", scopes=frozenset({Scope.SPACE_DELETE}), clearance=PUBLIC),
+        KeySpec(name="too secret", scopes=frozenset({Scope.STATUS_READ}), clearance=SECRET),
+        KeySpec(name="all the secrets", scopes=frozenset({Scope.STATUS_READ})),
+        KeySpec(
             name="a compartment",
             scopes=frozenset[Scope](),
             clearance=Label(Level.TEAM, frozenset({"finance"})),
@@ -106,7 +106,7 @@ async def test_an_operator_makes_keys_for_others_who_may_less(room: Room) -> Non
     ids=lambda wish: wish.name,
 )
 @pytest.mark.requirement("guard:principals:no-escalation")
-async def test_an_operator_gets_nothing_of_an_admins_through_a_key(wish: KeyWish) -> None:
+async def test_an_operator_gets_nothing_of_an_admins_through_a_key(wish: KeySpec) -> None:
     room = Room()
     admin = room.person("root", Role.ADMIN, SECRET)
 
@@ -119,13 +119,13 @@ async def test_an_operator_gets_nothing_of_an_admins_through_a_key(wish: KeyWish
 @pytest.mark.requirement("guard:keys:never-widen")
 async def test_a_narrow_key_makes_no_wider_one(room: Room) -> None:
     ana = room.person("ana", Role.ADMIN, SECRET)
-    wish = KeyWish(name="narrow", scopes=frozenset({Scope.KEYS_OWN}), clearance=TEAM)
+    wish = KeySpec(name="narrow", scopes=frozenset({Scope.KEYS_OWN}), clearance=TEAM)
     narrowed = await room.enters((await room.issue_key(ana, wish)).key)
 
     for wider in (
-        KeyWish(name="all"),
-        KeyWish(name="more", scopes=frozenset({Scope.SPACE_READ})),
-        KeyWish(name="higher", scopes=frozenset({Scope.KEYS_OWN}), clearance=SECRET),
+        KeySpec(name="all"),
+        KeySpec(name="more", scopes=frozenset({Scope.SPACE_READ})),
+        KeySpec(name="higher", scopes=frozenset({Scope.KEYS_OWN}), clearance=SECRET),
     ):
         with pytest.raises(Overreach):
             await room.issue_key(narrowed, wider)
@@ -135,11 +135,11 @@ async def test_neither_whoever_nor_a_key_that_is_in_another_space_exists(room: R
     elsewhere = a_space("elsewhere")
     stranger = a_person("stranger", space=elsewhere)
     room.holds(an_identity("stranger", space=elsewhere), space=elsewhere)
-    theirs = await room.issue_key(stranger, KeyWish(name="theirs"))
+    theirs = await room.issue_key(stranger, KeySpec(name="theirs"))
     admin = room.person("root", Role.ADMIN, SECRET)
 
     with pytest.raises(PrincipalNotFound):
-        await room.issue_key(admin, KeyWish(name="spy", principal=stranger.id))
+        await room.issue_key(admin, KeySpec(name="spy", principal=stranger.id))
     for ask in managed(room, admin, theirs):
         with pytest.raises(KeyNotFound):
             await ask
@@ -150,7 +150,7 @@ async def test_neither_whoever_nor_a_key_that_is_in_another_space_exists(room: R
 async def test_a_key_made_for_somebody_does_not_grow_when_they_are_promoted(room: Room) -> None:
     """The operator keeps a copy of bob's key, and waits until an admin makes bob an admin."""
     operator, bob = room.person("ana", Role.OPERATOR), room.person("bob")
-    kept = await room.issue_key(operator, KeyWish(name="for bob", principal=bob.id))
+    kept = await room.issue_key(operator, KeySpec(name="for bob", principal=bob.id))
 
     room.person("bob", Role.ADMIN)
 
@@ -160,7 +160,7 @@ async def test_a_key_made_for_somebody_does_not_grow_when_they_are_promoted(room
 @pytest.mark.requirement("guard:principals:no-escalation")
 async def test_an_operator_makes_no_key_however_narrow_in_the_name_of_an_admin(room: Room) -> None:
     operator, admin = room.person("olga", Role.OPERATOR), room.person("root", Role.ADMIN)
-    narrow = KeyWish(
+    narrow = KeySpec(
         name="k", principal=admin.id, scopes=frozenset({Scope.KEYS_OWN}), clearance=PUBLIC
     )
 
@@ -171,12 +171,12 @@ async def test_an_operator_makes_no_key_however_narrow_in_the_name_of_an_admin(r
 @pytest.mark.requirement("guard:keys:expiry")
 async def test_a_key_that_ends_makes_none_that_lives_longer(room: Room) -> None:
     short = await room.issue_key(
-        room.person("ana"), KeyWish(name="a day", lifetime=timedelta(days=1))
+        room.person("ana"), KeySpec(name="a day", lifetime=timedelta(days=1))
     )
     ana = await room.enters(short.key)
 
-    for_ever = await room.issue_key(ana, KeyWish(name="for ever"))
-    longer = await room.issue_key(ana, KeyWish(name="longer", lifetime=timedelta(days=9)))
+    for_ever = await room.issue_key(ana, KeySpec(name="for ever"))
+    longer = await room.issue_key(ana, KeySpec(name="longer", lifetime=timedelta(days=9)))
     rotated = await room.rotate_key(ana, short.stored.id, timedelta(hours=1))
 
     ends = {each.stored.expires_at for each in (for_ever, longer, rotated)}
@@ -187,11 +187,11 @@ async def test_a_key_that_ends_makes_none_that_lives_longer(room: Room) -> None:
 async def test_a_narrow_key_does_not_widen_itself_to_a_compartment_of_its_holder() -> None:
     room = Room()
     admin = room.person("root", Role.ADMIN, clearance=Label(Level.TEAM, frozenset({"finance"})))
-    narrow = await room.issue_key(admin, KeyWish(name="narrow", clearance=TEAM))
+    narrow = await room.issue_key(admin, KeySpec(name="narrow", clearance=TEAM))
 
     with pytest.raises(Overreach, match="finance"):
         await room.issue_key(
-            await room.enters(narrow.key), KeyWish(name="wide", clearance=admin.clearance)
+            await room.enters(narrow.key), KeySpec(name="wide", clearance=admin.clearance)
         )
 
 
@@ -201,8 +201,8 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 async def test_a_member_lists_their_own_keys_and_an_operator_all(room: Room) -> None:
     ana, bob = room.person("ana"), room.person("bob", Role.OPERATOR)
     for name in ("one", "two"):
-        await room.issue_key(ana, KeyWish(name=f"ana's {name}"))
-    await room.issue_key(bob, KeyWish(name="bob's"))
+        await room.issue_key(ana, KeySpec(name=f"ana's {name}"))
+    await room.issue_key(bob, KeySpec(name="bob's"))
 
     own = await room.list_keys(ana, after=None, limit=10)
     all_ = await room.list_keys(bob, after=None, limit=10)
@@ -213,7 +213,7 @@ async def test_a_member_lists_their_own_keys_and_an_operator_all(room: Room) -> 
 
 async def test_keys_are_listed_page_after_page(room: Room, ana: Principal) -> None:
     for number in range(5):
-        await room.issue_key(ana, KeyWish(name=str(number)))
+        await room.issue_key(ana, KeySpec(name=str(number)))
 
     pages, after = [], None
     while page := await room.list_keys(ana, after=after, limit=2):
@@ -235,7 +235,7 @@ def managed(room: Room, by: Principal, key: IssuedKey | Invitation) -> list[Awai
 async def test_invitations_and_keys_of_others_are_hidden(
     room: Room, admin: Principal, ana: Principal
 ) -> None:
-    wish = PrincipalWish(kind=PrincipalKind.PERSON, name="bob", clearance=TEAM)
+    wish = PrincipalSpec(kind=PrincipalKind.PERSON, name="bob", clearance=TEAM)
     invited = await room.invite_person(admin, wish)
 
     assert await room.list_keys(admin, after=None, limit=10) == []
@@ -243,7 +243,7 @@ async def test_invitations_and_keys_of_others_are_hidden(
         with pytest.raises(KeyNotFound):
             await ask
 
-    bobs = await room.issue_key(room.person("bob"), KeyWish(name="bob's"))
+    bobs = await room.issue_key(room.person("bob"), KeySpec(name="bob's"))
 
     for ask in managed(room, ana, bobs):
         with pytest.raises(KeyNotFound) as caught:
@@ -252,9 +252,9 @@ async def test_invitations_and_keys_of_others_are_hidden(
 
 
 async def test_whoever_may_only_read_keys_changes_none(room: Room) -> None:
-    bobs = await room.issue_key(room.person("bob"), KeyWish(name="bob's"))
+    bobs = await room.issue_key(room.person("bob"), KeySpec(name="bob's"))
     operator = room.person("ana", Role.OPERATOR)
-    wish = KeyWish(name="reader", scopes=frozenset({Scope.KEYS_READ}))
+    wish = KeySpec(name="reader", scopes=frozenset({Scope.KEYS_READ}))
     reader = await room.enters((await room.issue_key(operator, wish)).key)
 
     assert await room.show_key(reader, bobs.stored.id) == bobs.stored
@@ -266,7 +266,7 @@ async def test_whoever_may_only_read_keys_changes_none(room: Room) -> None:
 
 @pytest.mark.requirement("guard:keys:rotate-with-overlap")
 async def test_both_keys_work_during_the_overlap(room: Room, ana: Principal) -> None:
-    old = await room.issue_key(ana, KeyWish(name="laptop"))
+    old = await room.issue_key(ana, KeySpec(name="laptop"))
 
     new = await room.rotate_key(ana, old.stored.id, DAY)
     newest = await room.rotate_key(ana, new.stored.id, timedelta(0))
@@ -283,7 +283,7 @@ async def test_both_keys_work_during_the_overlap(room: Room, ana: Principal) -> 
 
 async def test_a_rotated_key_is_as_narrow_as_the_old_one(room: Room, ana: Principal) -> None:
     scopes = frozenset({Scope.KEYS_OWN})
-    wish = KeyWish(name="week", scopes=scopes, clearance=PUBLIC, lifetime=7 * DAY, tools=GIT)
+    wish = KeySpec(name="week", scopes=scopes, clearance=PUBLIC, lifetime=7 * DAY, tools=GIT)
     old = await room.issue_key(ana, wish)
     await room.enters(old.key)
 
@@ -298,8 +298,8 @@ async def test_a_rotated_key_is_as_narrow_as_the_old_one(room: Room, ana: Princi
 
 
 async def test_what_has_ended_is_not_rotated(room: Room, ana: Principal) -> None:
-    revoked = await room.issue_key(ana, KeyWish(name="revoked"))
-    expired = await room.issue_key(ana, KeyWish(name="expired", lifetime=HOUR))
+    revoked = await room.issue_key(ana, KeySpec(name="revoked"))
+    expired = await room.issue_key(ana, KeySpec(name="expired", lifetime=HOUR))
     await room.revoke_key(ana, revoked.stored.id)
     room.clock.turn(HOUR)
 
@@ -311,7 +311,7 @@ async def test_what_has_ended_is_not_rotated(room: Room, ana: Principal) -> None
 
 @pytest.mark.requirement("guard:principals:no-escalation")
 async def test_an_operator_does_not_rotate_an_admins_key_into_their_own_hands(room: Room) -> None:
-    admins = await room.issue_key(room.person("root", Role.ADMIN), KeyWish(name="root's"))
+    admins = await room.issue_key(room.person("root", Role.ADMIN), KeySpec(name="root's"))
 
     with pytest.raises(Overreach):
         await room.rotate_key(room.person("ana", Role.OPERATOR), admins.stored.id, DAY)
@@ -322,7 +322,7 @@ async def test_an_operator_does_not_rotate_an_admins_key_into_their_own_hands(ro
 @pytest.mark.requirement("guard:keys:revoke")
 async def test_a_revoked_key_opens_nothing_and_may_be_revoked_again(room: Room) -> None:
     ana = room.person("ana")
-    issued = await room.issue_key(ana, KeyWish(name="leaked"))
+    issued = await room.issue_key(ana, KeySpec(name="leaked"))
 
     await room.revoke_key(ana, issued.stored.id)
     first = await room.show_key(ana, issued.stored.id)
@@ -337,8 +337,8 @@ async def test_a_revoked_key_opens_nothing_and_may_be_revoked_again(room: Room) 
 async def test_an_operator_shuts_out_whoever_is_below_them_and_nobody_above(room: Room) -> None:
     admin, operator = room.person("root", Role.ADMIN), room.person("olga", Role.OPERATOR)
     bob = room.person("bob")
-    above = await room.issue_key(admin, KeyWish(name="root's"))
-    below = await room.issue_key(bob, KeyWish(name="bob's"))
+    above = await room.issue_key(admin, KeySpec(name="root's"))
+    below = await room.issue_key(bob, KeySpec(name="bob's"))
 
     await room.revoke_key(operator, below.stored.id)
     with pytest.raises(Overreach):
@@ -354,7 +354,7 @@ async def test_nobody_rotates_their_own_key_who_may_make_none_of_their_own(room:
     """Its successor is at a clean task: for a program that would be forgetting what it read."""
     operator = room.person("ana", Role.OPERATOR)
     scopes = frozenset({Scope.KEYS_READ, Scope.KEYS_WRITE})
-    narrow = await room.issue_key(operator, KeyWish(name="narrow", scopes=scopes))
+    narrow = await room.issue_key(operator, KeySpec(name="narrow", scopes=scopes))
     program = await room.enters(narrow.key)
 
     with pytest.raises(NotPermitted, match="keys:own"):
@@ -370,25 +370,25 @@ GIT = ("git.*",)
 
 async def listed(room: Room, name: str = "ana", role: Role = Role.MEMBER) -> Principal:
     """Somebody who came with a key for git alone."""
-    issued = await room.issue_key(room.person(name, role), KeyWish(name="git", tools=GIT))
+    issued = await room.issue_key(room.person(name, role), KeySpec(name="git", tools=GIT))
     return await room.enters(issued.key)
 
 
 async def test_a_listed_key_makes_no_wider_one(room: Room) -> None:
     ana = await listed(room)
 
-    same = await room.issue_key(ana, KeyWish(name="another"))
-    narrow = await room.issue_key(ana, KeyWish(name="narrow", tools=("git.get_*",)))
+    same = await room.issue_key(ana, KeySpec(name="another"))
+    narrow = await room.issue_key(ana, KeySpec(name="narrow", tools=("git.get_*",)))
 
     assert ana.tools == (await room.enters(same.key)).tools == (GIT,)
     assert (await room.enters(narrow.key)).tools == (("git.get_*",),)
     for wide in [("*",), ("git.*", "mail.send"), ("git*",)]:
         with pytest.raises(Overreach, match=r"git\.\*"):
-            await room.issue_key(ana, KeyWish(name="wide", tools=wide))
+            await room.issue_key(ana, KeySpec(name="wide", tools=wide))
 
 
 async def test_a_listed_key_does_not_rotate_a_wider_one_of_the_same_person(room: Room) -> None:
-    wide = await room.issue_key(room.person("ana"), KeyWish(name="wide"))
+    wide = await room.issue_key(room.person("ana"), KeySpec(name="wide"))
     ana = await listed(room)
 
     with pytest.raises(Overreach):
@@ -397,13 +397,13 @@ async def test_a_listed_key_does_not_rotate_a_wider_one_of_the_same_person(room:
 
 async def test_a_principal_s_list_counts_for_each_of_its_keys(room: Room) -> None:
     root, bob = room.person("root", Role.ADMIN), room.person("bob")
-    issued = await room.issue_key(bob, KeyWish(name="bob's"))
+    issued = await room.issue_key(bob, KeySpec(name="bob's"))
 
     changed = await room.change_principal(root, bob.id, PrincipalChange(tools=GIT))
 
     assert changed.tools == GIT
     assert (await room.enters(issued.key)).tools == (GIT,)
-    more = await room.issue_key(await room.enters(issued.key), KeyWish(name="more"))
+    more = await room.issue_key(await room.enters(issued.key), KeySpec(name="more"))
     assert more.stored.tools is None
     assert (await room.enters(more.key)).tools == (GIT,)
 
@@ -411,9 +411,9 @@ async def test_a_principal_s_list_counts_for_each_of_its_keys(room: Room) -> Non
 async def test_two_lists_that_are_alike_are_still_two(room: Room) -> None:
     root, bob = room.person("root", Role.ADMIN), await listed(room, "bob")
     await room.change_principal(root, bob.id, PrincipalChange(tools=GIT))
-    issued = await room.issue_key(room.person("bob"), KeyWish(name="git", tools=GIT))
+    issued = await room.issue_key(room.person("bob"), KeySpec(name="git", tools=GIT))
 
-    more = await room.issue_key(await room.enters(issued.key), KeyWish(name="more"))
+    more = await room.issue_key(await room.enters(issued.key), KeySpec(name="more"))
 
     assert more.stored.tools == GIT
 
@@ -422,19 +422,19 @@ async def test_an_admin_with_a_list_gives_as_much_as_they_have_and_nobody_more(
     room: Room,
 ) -> None:
     admin, bob = await listed(room, "root", Role.ADMIN), room.person("bob")
-    wish = PrincipalWish(kind=PrincipalKind.AGENT, name="agent", clearance=TEAM, tools=GIT)
+    wish = PrincipalSpec(kind=PrincipalKind.AGENT, name="agent", clearance=TEAM, tools=GIT)
 
     for ask in (
         room.add_principal(admin, replace(wish, tools=None)),
         room.change_principal(admin, bob.id, PrincipalChange(tools=("*",))),
-        room.issue_key(admin, KeyWish(name="bob's", principal=bob.id)),
+        room.issue_key(admin, KeySpec(name="bob's", principal=bob.id)),
         room.invite_again(admin, bob.id),
     ):
         with pytest.raises(Overreach):
             await ask
 
     agent = await room.add_principal(admin, wish)
-    key = await room.issue_key(admin, KeyWish(name="bob's", principal=bob.id, tools=GIT))
+    key = await room.issue_key(admin, KeySpec(name="bob's", principal=bob.id, tools=GIT))
     assert agent.tools == GIT
     assert (await room.enters(key.key)).tools == (GIT,)
 
@@ -444,17 +444,17 @@ async def test_an_agent_that_is_made_for_a_listed_key_has_its_list_itself(
 ) -> None:
     admin = await listed(room, "root", Role.ADMIN)
 
-    issued = await issue_agent_key(admin, KeyWish(name="desktop", tools=GIT))
+    issued = await issue_agent_key(admin, KeySpec(name="desktop", tools=GIT))
 
     assert (await room.enters(issued.key)).tools == (GIT, GIT)
     with pytest.raises(Overreach):
-        await issue_agent_key(admin, KeyWish(name="wider"))
+        await issue_agent_key(admin, KeySpec(name="wider"))
 
 
 @pytest.fixture
 def issue_agent_key(room: Room) -> IssueAgentKey:
     return IssueAgentKey(
-        add_principal=room.add_principal, issue_key=room.issue_key, together=together
+        add_principal=room.add_principal, issue_key=room.issue_key, unit_of_work=together
     )
 
 
@@ -463,7 +463,7 @@ async def test_an_admin_gets_a_new_agent_that_answers_nothing(
 ) -> None:
     ana = room.person("ana", Role.ADMIN, clearance=Label(Level.RESTRICTED))
 
-    issued = await issue_agent_key(ana, KeyWish(name="editor", lifetime=timedelta(days=7)))
+    issued = await issue_agent_key(ana, KeySpec(name="editor", lifetime=timedelta(days=7)))
     agent = await room.enters(issued.key)
 
     assert (agent.kind, agent.name, agent.clearance) == (PrincipalKind.AGENT, "editor", TEAM)
@@ -471,7 +471,7 @@ async def test_an_admin_gets_a_new_agent_that_answers_nothing(
     assert issued.stored.expires_at is not None
     assert not agent.scopes & {Scope.APPROVALS_ANSWER, Scope.KEYS_OWN, Scope.CONTEXTS_OPEN}
     with pytest.raises(NameTaken):
-        await issue_agent_key(ana, KeyWish(name="editor"))
+        await issue_agent_key(ana, KeySpec(name="editor"))
 
 
 async def test_an_agent_is_cleared_for_no_more_than_its_maker(
@@ -479,9 +479,9 @@ async def test_an_agent_is_cleared_for_no_more_than_its_maker(
 ) -> None:
     ana = room.person("ana", Role.ADMIN, clearance=PUBLIC)
     root = room.person("root", Role.ADMIN)
-    wish = KeyWish(name="narrow", scopes=frozenset({Scope.TOOLS_READ}), clearance=PUBLIC)
+    wish = KeySpec(name="narrow", scopes=frozenset({Scope.TOOLS_READ}), clearance=PUBLIC)
 
-    low = await room.enters((await issue_agent_key(ana, KeyWish(name="editor"))).key)
+    low = await room.enters((await issue_agent_key(ana, KeySpec(name="editor"))).key)
     narrow = await room.enters((await issue_agent_key(root, wish)).key)
 
     assert low.clearance == PUBLIC
@@ -494,7 +494,7 @@ async def test_whoever_adds_nobody_gets_a_key_of_their_own_with_what_a_program_m
 ) -> None:
     ana = room.person("ana", role)
 
-    program = await room.enters((await issue_agent_key(ana, KeyWish(name="editor"))).key)
+    program = await room.enters((await issue_agent_key(ana, KeySpec(name="editor"))).key)
 
     assert (program.id, program.scopes) == (ana.id, FOR_AGENTS)
 
@@ -503,7 +503,7 @@ async def test_a_program_is_refused_what_only_a_person_has(
     room: Room, issue_agent_key: IssueAgentKey
 ) -> None:
     ana = room.person("ana", Role.ADMIN)
-    wish = KeyWish(name="editor", scopes=frozenset({Scope.APPROVALS_ANSWER}))
+    wish = KeySpec(name="editor", scopes=frozenset({Scope.APPROVALS_ANSWER}))
 
     with pytest.raises(Overreach, match="approvals:answer"):
         await issue_agent_key(ana, wish)

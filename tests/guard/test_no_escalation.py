@@ -21,9 +21,9 @@ from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.guard.core.keys import ApiKey
 from portico.guard.core.principals import Identity, Role, Scope
 from portico.guard.core.rules import fits
-from portico.guard.keys import KeyWish
-from portico.guard.principals import PrincipalChange, PrincipalWish
-from portico.guard.spaces import SpaceWish
+from portico.guard.keys import KeySpec
+from portico.guard.principals import PrincipalChange, PrincipalSpec
+from portico.guard.spaces import SpaceSpec
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label, Level, join
 from portico.kernel.principal import Principal, PrincipalKind
@@ -92,10 +92,10 @@ class Scheming(RuleBasedStateMachine):
         self.room.holds(ROOT, schemer, *OTHERS)
         self.root = as_principal(ROOT)
         for identity in OTHERS:
-            tried(self.room.issue_key(as_principal(identity), KeyWish(name="their own")))
-        self.roots_key = run(self.room.issue_key(self.root, KeyWish(name="root's own"))).key
+            tried(self.room.issue_key(as_principal(identity), KeySpec(name="their own")))
+        self.roots_key = run(self.room.issue_key(self.root, KeySpec(name="root's own"))).key
         self.roots_session = run(self.room.open_session(self.roots_key.reveal(), "root's")).key
-        own = run(self.room.issue_key(as_principal(schemer), KeyWish(name="my own")))
+        own = run(self.room.issue_key(as_principal(schemer), KeySpec(name="my own")))
         self.hand.append(own.key)
         self._remember_what_was_given()
 
@@ -115,7 +115,7 @@ class Scheming(RuleBasedStateMachine):
         tools: tuple[str, ...] | None = None,
     ) -> None:
         principal = None if to is None else self._anybody(to).id
-        wish = KeyWish(
+        wish = KeySpec(
             name="k", principal=principal, scopes=scopes, clearance=clearance, tools=tools
         )
         if (caller := self._enters(hand)) and (made := tried(self.room.issue_key(caller, wish))):
@@ -152,7 +152,7 @@ class Scheming(RuleBasedStateMachine):
         tools: tuple[str, ...] | None,
     ) -> None:
         name = f"puppet {len(self.room.world.identities)}"
-        wish = PrincipalWish(
+        wish = PrincipalSpec(
             kind=PrincipalKind.AGENT, name=name, roles=roles, clearance=clearance, tools=tools
         )
         if caller := self._enters(hand):
@@ -167,7 +167,7 @@ class Scheming(RuleBasedStateMachine):
         tools: tuple[str, ...] | None = None,
     ) -> None:
         name = f"alias {len(self.room.world.identities)}"
-        wish = PrincipalWish(
+        wish = PrincipalSpec(
             kind=PrincipalKind.PERSON, name=name, roles=roles, clearance=clearance, tools=tools
         )
         caller = self._enters(hand)
@@ -210,7 +210,7 @@ class Scheming(RuleBasedStateMachine):
     @rule(hand=any_of)
     def founds_a_space(self, hand: int) -> None:
         if caller := self._enters(hand):
-            assert tried(self.room.found_space(caller, SpaceWish(name="s", admin="me"))) is None
+            assert tried(self.room.found_space(caller, SpaceSpec(name="s", admin="me"))) is None
 
     @rule(who=any_of, clearance=labels)
     def an_honest_admin_changes_a_clearance(self, who: int, clearance: Label) -> None:
@@ -308,7 +308,7 @@ def test_the_schemer_does_get_somewhere() -> None:
 def test_the_law_notices_a_key_that_is_too_wide() -> None:
     state = Scheming()
     state.the_schemer_comes_in(SCHEMERS[0])
-    stolen = run(state.room.issue_key(state.root, KeyWish(name="stolen")))
+    stolen = run(state.room.issue_key(state.root, KeySpec(name="stolen")))
 
     state.hand.append(stolen.key)
 
@@ -321,7 +321,7 @@ def test_the_law_notices_a_key_that_is_good_for_too_many_tools() -> None:
     state.the_schemer_comes_in(SCHEMERS[3])
     state.no_key_in_hand_is_good_for_a_tool_that_was_not_listed()
     stolen = run(
-        state.room.issue_key(state.root, KeyWish(name="stolen", tools=("git.*", "mail.*")))
+        state.room.issue_key(state.root, KeySpec(name="stolen", tools=("git.*", "mail.*")))
     )
 
     state.hand.append(stolen.key)

@@ -29,7 +29,7 @@ from portico.guard.oauth_logins import (
 from portico.kernel.ids import SpaceId
 from portico.testing.gateway import a_server
 from portico.testing.guard import MemoryAudit, MemoryPrincipals, a_space, an_identity
-from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, InMemoryStore, SeededEntropy, TickingClock
 from portico.testing.secrets import SIGN_IN, MemoryLoginClients, MemoryLogins, ScriptedSignIn
 
 URL = "https://tools.example/mcp"
@@ -39,7 +39,7 @@ URL = "https://tools.example/mcp"
 class Stage:
     """Everything that a login needs, in memory."""
 
-    world: MemoryWorld = field(default_factory=MemoryWorld)
+    world: InMemoryStore = field(default_factory=InMemoryStore)
     sign_in: ScriptedSignIn = field(default_factory=ScriptedSignIn)
     clock: TickingClock = field(default_factory=lambda: TickingClock(BEGINNING))
     audit: MemoryAudit = field(default_factory=MemoryAudit)

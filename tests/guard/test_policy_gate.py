@@ -5,8 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.access_request import Act, Action, Aim, Allowed, NeedsApproval, TaskContext
-from portico.guard.core.approvals import Ticket
+from portico.guard.core.access_request import (
+    AccessRequest,
+    Action,
+    ActionTarget,
+    Allowed,
+    NeedsApproval,
+    TaintContext,
+)
+from portico.guard.core.approvals import ApprovalGrant
 from portico.guard.core.audit import AuditEntry, act_text
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import LimitReached, NotPermitted, Refused
@@ -23,9 +30,11 @@ from portico.testing.guard import TEAM, MemoryContexts, MemoryRules, a_gate, a_p
 from portico.testing.memory_store import BEGINNING, SeededEntropy, TickingClock
 
 ANA = replace(a_person("ana"), key="k1", reach=TEAM)
-AIM = Aim(tool="git.use", server="git", effect=Effect.EXTERNAL_READ, pin="p", clearance=TEAM)
-READ = Act(caller=ANA, aim=AIM, arguments={"query": "the secret"})
-DROP = replace(READ, aim=replace(AIM, effect=Effect.IRREVERSIBLE))
+AIM = ActionTarget(
+    tool="git.use", server="git", effect=Effect.EXTERNAL_READ, pin="p", clearance=TEAM
+)
+READ = AccessRequest(caller=ANA, target=AIM, arguments={"query": "the secret"})
+DROP = replace(READ, target=replace(AIM, effect=Effect.IRREVERSIBLE))
 DENY = Rule(name="no", ruling=Ruling.DENY, tools=("git.*",))
 DENIED = Refused("git.use", "no", "because", who="ana")
 APPROVAL = ApprovalId.mint(BEGINNING, SeededEntropy("approval"))
@@ -60,20 +69,20 @@ class Spent:
         self.own = own
         self.shared_taken = 0
 
-    async def take_own(self, act: Act) -> None:
+    async def take_own(self, act: AccessRequest) -> None:
         if self.own:
             raise LimitReached("calls by ana", 1, timedelta(seconds=1))
 
-    async def take_shared(self, act: Act) -> None:
+    async def take_shared(self, act: AccessRequest) -> None:
         self.shared_taken += 1
         raise LimitReached("calls of the server git", 1, timedelta(seconds=1))
 
-    async def take_ahead(self, act: Act, share: float) -> None:
+    async def take_ahead(self, act: AccessRequest, share: float) -> None:
         raise LimitReached("calls of the server git", 1, timedelta(seconds=1))
 
 
-def a_ticket(act: Act) -> Ticket:
-    return Ticket(approval=APPROVAL, hash=act.hash, by="bea")
+def a_ticket(act: AccessRequest) -> ApprovalGrant:
+    return ApprovalGrant(approval=APPROVAL, hash=act.hash, by="bea")
 
 
 async def test_a_read_passes_and_is_written_down_behind(book: Book) -> None:
@@ -87,7 +96,7 @@ async def test_a_read_passes_and_is_written_down_behind(book: Book) -> None:
 
 
 async def test_a_change_is_written_down_before_it_is_made(book: Book) -> None:
-    change = replace(READ, aim=replace(AIM, effect=Effect.LOCAL_WRITE))
+    change = replace(READ, target=replace(AIM, effect=Effect.LOCAL_WRITE))
 
     await a_gate(journal=book)(change)
 
@@ -125,13 +134,13 @@ async def test_a_ticket_is_the_approval_of_exactly_its_act(book: Book) -> None:
     [
         replace(DROP, arguments={"query": "another"}),
         replace(DROP, caller=a_person("ben")),
-        replace(DROP, aim=replace(DROP.aim, pin="p2")),
-        replace(DROP, aim=replace(DROP.aim, tool="git.use2")),
+        replace(DROP, target=replace(DROP.target, pin="p2")),
+        replace(DROP, target=replace(DROP.target, tool="git.use2")),
         replace(DROP, action=Action.GET_PROMPT),
     ],
     ids=["arguments", "principal", "pin", "tool", "action"],
 )
-async def test_a_ticket_is_good_for_nothing_else(other: Act) -> None:
+async def test_a_ticket_is_good_for_nothing_else(other: AccessRequest) -> None:
     decision = await a_gate()(DROP, ticket=a_ticket(other))
 
     assert isinstance(decision, NeedsApproval)
@@ -149,8 +158,8 @@ async def test_no_value_of_an_argument_is_written_down(book: Book) -> None:
 
     entry = book.at_once[0]
     assert "the secret" not in repr(entry)
-    assert entry.facts["hash"] == replace(DROP, arguments=arguments).hash
-    names = entry.facts["arguments"]
+    assert entry.details["hash"] == replace(DROP, arguments=arguments).hash
+    names = entry.details["arguments"]
     assert isinstance(names, list)
     assert len(names) == 20
     assert all(len(name) == 64 for name in names if isinstance(name, str))
@@ -200,7 +209,7 @@ async def test_arguments_that_are_no_json_are_refused_and_written_down(
 
     [entry] = book.at_once
     assert (entry.action, entry.rule) == ("call.denied", "default:arguments")
-    assert entry.facts["arguments"] == [name.replace("\ud800", "\\ud800") for name in arguments]
+    assert entry.details["arguments"] == [name.replace("\ud800", "\\ud800") for name in arguments]
     assert act_text(ANA, entry)
 
 
@@ -237,14 +246,14 @@ async def test_a_task_takes_in_what_it_is_given() -> None:
     contexts = MemoryContexts()
     gate = a_gate(contexts=contexts)
 
-    await gate.take_in(ANA, replace(AIM, trusted=True))
+    await gate.taint_context(ANA, replace(AIM, trusted=True))
     assert contexts.tasks == {}
 
-    await gate.take_in(ANA, replace(AIM, label=TEAM, trusted=True))
+    await gate.taint_context(ANA, replace(AIM, label=TEAM, trusted=True))
     assert contexts.tasks[context_of(ANA)].label == TEAM
     assert not contexts.tasks[context_of(ANA)].untrusted
 
-    await gate.take_in(ANA, AIM)
+    await gate.taint_context(ANA, AIM)
     assert contexts.tasks[context_of(ANA)].untrusted
     assert contexts.tasks[context_of(ANA)].label == TEAM
 
@@ -254,7 +263,7 @@ async def test_what_was_taken_in_counts_in_the_next_decision() -> None:
     gate = a_gate(rules=MemoryRules([allow]))
 
     assert isinstance(await gate(DROP), Allowed)
-    await gate.take_in(ANA, AIM)
+    await gate.taint_context(ANA, AIM)
     assert isinstance(await gate(DROP), NeedsApproval)
 
 
@@ -266,12 +275,12 @@ def test_what_is_made_ahead_of_time_is_in_the_audit_as_such(book: Book) -> None:
 
     [entry] = book.behind
     assert (entry.action, entry.rule) == ("call.allowed", "default:reads")
-    assert (entry.facts["ahead"], entry.facts["hash"]) == (True, READ.hash)
+    assert (entry.details["ahead"], entry.details["hash"]) == (True, READ.hash)
 
 
 async def test_it_can_be_asked_what_would_be_decided_in_another_task() -> None:
-    away = replace(READ, aim=replace(AIM, effect=Effect.EXTERNAL_READ))
-    task = TaskContext(id=NO_TASK, label=Label(Level.CONFIDENTIAL))
+    away = replace(READ, target=replace(AIM, effect=Effect.EXTERNAL_READ))
+    task = TaintContext(id=NO_TASK, label=Label(Level.CONFIDENTIAL))
     decide = a_gate().decide
 
     now = await decide(away)
@@ -306,7 +315,7 @@ async def test_what_depends_on_the_task_is_decided_by_it() -> None:
     decide = a_decide(contexts, allow)
 
     before = await decide(DROP)
-    await contexts.rise(ANA, TEAM, untrusted=True)
+    await contexts.raise_taint(ANA, TEAM, untrusted=True)
     after = await decide(DROP)
 
     assert isinstance(before, Allowed)
@@ -319,7 +328,7 @@ async def test_what_depends_on_the_task_is_decided_by_it() -> None:
 async def test_a_task_that_has_read_more_than_the_caller_may_now_is_looked_at() -> None:
     contexts = MemoryContexts()
     lowered = replace(ANA, reach=SECRET)
-    await contexts.rise(lowered, SECRET, untrusted=True)
+    await contexts.raise_taint(lowered, SECRET, untrusted=True)
 
     decision = await a_decide(contexts)(replace(READ, caller=lowered))
 

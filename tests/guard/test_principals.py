@@ -20,15 +20,15 @@ from portico.guard.core.errors import (
 from portico.guard.core.keys import ApiKey
 from portico.guard.core.principals import Role, Scope
 from portico.guard.invitations import INVITATION_LIFETIME
-from portico.guard.keys import IssuedKey, KeyWish
-from portico.guard.principals import PrincipalChange, PrincipalWish
+from portico.guard.keys import IssuedKey, KeySpec
+from portico.guard.principals import PrincipalChange, PrincipalSpec
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import TEAM, a_person, a_space, an_identity
 from tests.guard.room import Room
 
 SECRET = Label(Level.RESTRICTED)
-SCOUT = PrincipalWish(kind=PrincipalKind.AGENT, name="scout", clearance=TEAM)
+SCOUT = PrincipalSpec(kind=PrincipalKind.AGENT, name="scout", clearance=TEAM)
 
 
 async def test_an_admin_adds_an_agent_with_a_name_of_its_own(room: Room, admin: Principal) -> None:
@@ -133,7 +133,7 @@ async def test_an_admin_changes_roles_and_clearance_and_the_rest_stays(room: Roo
 @pytest.mark.requirement("guard:principals:disable")
 async def test_whoever_is_disabled_is_out_at_once_and_back_when_enabled(room: Room) -> None:
     admin, bob = room.person("root", Role.ADMIN), room.person("bob")
-    key = (await room.issue_key(bob, KeyWish(name="bob's"))).key
+    key = (await room.issue_key(bob, KeySpec(name="bob's"))).key
 
     disabled = await room.change_principal(admin, bob.id, PrincipalChange(disabled=True))
     again = await room.change_principal(admin, bob.id, PrincipalChange(disabled=True))
@@ -204,7 +204,7 @@ async def test_whoever_is_in_another_space_does_not_exist(room: Room) -> None:
     ]
 
 
-BOB = PrincipalWish(kind=PrincipalKind.PERSON, name="bob", clearance=TEAM)
+BOB = PrincipalSpec(kind=PrincipalKind.PERSON, name="bob", clearance=TEAM)
 
 
 @pytest.mark.requirement("guard:invitations:single-use")

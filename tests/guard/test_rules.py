@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.access_request import Aim, Allowed, Denied, NeedsApproval
+from portico.guard.core.access_request import ActionTarget, Allowed, Denied, NeedsApproval
 from portico.guard.core.errors import (
-    BadRule,
+    InvalidRule,
     KeyNotFound,
     NotPermitted,
     PrincipalNotFound,
@@ -17,7 +17,7 @@ from portico.guard.core.errors import (
 )
 from portico.guard.core.principals import Role, Scope
 from portico.guard.core.rules import Rule, RuleSource, Ruling
-from portico.guard.keys import KeyWish
+from portico.guard.keys import KeySpec
 from portico.guard.policy import ExplainPolicy
 from portico.guard.rules import AddRule, ListRules, RemoveRule
 from portico.kernel.effect import Effect
@@ -36,7 +36,7 @@ from portico.testing.guard import (
 )
 from portico.testing.memory_store import (
     BEGINNING,
-    MemoryWorld,
+    InMemoryStore,
     SeededEntropy,
     TickingClock,
     together,
@@ -51,19 +51,19 @@ OF_THE_FILE = Rule(name="of-the-file", ruling=Ruling.ASK, tools=("*",), source=R
 
 class RuleRoom:
     def __init__(self) -> None:
-        world = MemoryWorld()
+        world = InMemoryStore()
         world.spaces[ROOT.space] = a_space()
         self.rules = MemoryRules([OF_THE_FILE], world)
         self.journal = MemoryAudit(world)
         self.add = AddRule(
             rules=self.rules,
             journal=self.journal,
-            together=together,
+            unit_of_work=together,
             clock=TickingClock(),
             entropy=SeededEntropy(),
         )
         self.list = ListRules(rules=self.rules)
-        self.remove = RemoveRule(rules=self.rules, journal=self.journal, together=together)
+        self.remove = RemoveRule(rules=self.rules, journal=self.journal, unit_of_work=together)
 
 
 @pytest.fixture
@@ -85,13 +85,13 @@ async def test_a_rule_is_kept_with_its_maker_and_its_lifetime(rule_room: RuleRoo
 async def test_nobody_lets_out_what_they_may_not_read(rule_room: RuleRoom) -> None:
     allow = replace(DENY, ruling=Ruling.ALLOW, tainted=True)
 
-    with pytest.raises(BadRule, match="above your clearance"):
+    with pytest.raises(InvalidRule, match="above your clearance"):
         await rule_room.add(
-            ROOT, replace(allow, upto=Label(Level.RESTRICTED, frozenset({"finance"})))
+            ROOT, replace(allow, max_label=Label(Level.RESTRICTED, frozenset({"finance"})))
         )
-    made = await rule_room.add(ROOT, replace(allow, upto=ROOT.clearance))
+    made = await rule_room.add(ROOT, replace(allow, max_label=ROOT.clearance))
 
-    assert made.upto == ROOT.clearance
+    assert made.max_label == ROOT.clearance
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,9 @@ async def test_only_whoever_may_know_of_a_rule_sees_it(rule_room: RuleRoom) -> N
     with pytest.raises(NotPermitted, match="policy:read"):
         await rule_room.list(VIEWER)
 
-    secret = replace(DENY, name="secret", ruling=Ruling.ALLOW, tainted=True, upto=ROOT.clearance)
+    secret = replace(
+        DENY, name="secret", ruling=Ruling.ALLOW, tainted=True, max_label=ROOT.clearance
+    )
     await rule_room.add(ROOT, secret)
     low = replace(ANA, clearance=PUBLIC)
 
@@ -134,10 +136,10 @@ async def test_only_whoever_may_know_of_a_rule_sees_it(rule_room: RuleRoom) -> N
 
 
 async def test_a_rule_that_cannot_be_meant_is_not_kept(rule_room: RuleRoom) -> None:
-    with pytest.raises(BadRule) as caught:
+    with pytest.raises(InvalidRule) as caught:
         await rule_room.add(ROOT, replace(DENY, tools=()))
 
-    assert [flaw.field for flaw in caught.value.flaws] == ["tools"]
+    assert [flaw.field for flaw in caught.value.field_errors] == ["tools"]
     assert await rule_room.list(ROOT) == [OF_THE_FILE]
 
 
@@ -179,9 +181,9 @@ DENY_BOB = Rule(name="no", ruling=Ruling.DENY, tools=("git.*",), who=("bob",))
 
 
 class OneTool:
-    async def of(self, caller: Principal, tool: str) -> Aim:
+    async def of(self, caller: Principal, tool: str) -> ActionTarget:
         effect = Effect.IRREVERSIBLE
-        return Aim(tool=tool, server="git", effect=effect, pin="p", clearance=TEAM)
+        return ActionTarget(tool=tool, server="git", effect=effect, pin="p", clearance=TEAM)
 
 
 class House:
@@ -200,14 +202,14 @@ class House:
 
 async def test_one_asks_about_oneself_by_name_by_id_or_by_key() -> None:
     house = House()
-    issued = await house.room.issue_key(house.room.person("ana"), KeyWish(name="k"))
+    issued = await house.room.issue_key(house.room.person("ana"), KeySpec(name="k"))
     ana = await house.room.enters(issued.key)
 
     for who in ("ana", str(ana.id), f"key:{ana.key}"):
         found = await house.explain(ana, who, "git.drop")
 
         assert isinstance(found.decision, NeedsApproval)
-        assert found.act.caller == ana
+        assert found.access_request.caller == ana
 
 
 async def test_one_asks_about_somebody_else_with_the_scope_for_it() -> None:
@@ -217,7 +219,7 @@ async def test_one_asks_about_somebody_else_with_the_scope_for_it() -> None:
     found = await house.explain(ana, "bob", "git.drop")
 
     assert found.decision == Denied("no", "a rule of this space denies it")
-    assert (await house.explain(ana, str(bob.id), "git.drop")).act.caller == bob
+    assert (await house.explain(ana, str(bob.id), "git.drop")).access_request.caller == bob
 
 
 async def test_what_a_key_of_somebody_s_can_do_is_told_exactly() -> None:
@@ -225,10 +227,10 @@ async def test_what_a_key_of_somebody_s_can_do_is_told_exactly() -> None:
     house = House(allow)
     root = house.room.person("root", Role.ADMIN)
     issued = await house.room.issue_key(
-        house.room.person("bob"), KeyWish(name="mail", tools=("mail.*",))
+        house.room.person("bob"), KeySpec(name="mail", tools=("mail.*",))
     )
     bob = await house.room.enters(issued.key)
-    await house.contexts.rise(bob, TEAM, untrusted=True)
+    await house.contexts.raise_taint(bob, TEAM, untrusted=True)
 
     listed = await house.explain(root, f"key:{issued.key.id}", "git.drop")
     whole = await house.explain(root, "bob", "git.drop")
@@ -245,7 +247,9 @@ async def test_who_is_not_there_is_not_found_however_many_there_are() -> None:
     root = house.room.person("root", Role.ADMIN)
     house.room.holds(*(an_identity(f"agent {number}") for number in range(250)))
 
-    assert (await house.explain(root, "agent 249", "git.drop")).act.caller.name == "agent 249"
+    assert (
+        await house.explain(root, "agent 249", "git.drop")
+    ).access_request.caller.name == "agent 249"
     with pytest.raises(PrincipalNotFound):
         await house.explain(root, "nobody", "git.drop")
     with pytest.raises(KeyNotFound):
@@ -262,11 +266,11 @@ async def test_one_asks_about_oneself_or_with_the_scope_for_it_about_somebody_el
         await house.explain(member, "key:000000000000", "git.drop")
 
     house.room.person("bob")
-    wish = KeyWish(name="own", scopes=frozenset({Scope.POLICY_READ}))
+    wish = KeySpec(name="own", scopes=frozenset({Scope.POLICY_READ}))
     issued = await house.room.issue_key(house.room.person("ana"), wish)
     ana = await house.room.enters(issued.key)
 
-    assert (await house.explain(ana, "ana", "git.drop")).act.caller == ana
+    assert (await house.explain(ana, "ana", "git.drop")).access_request.caller == ana
     with pytest.raises(NotPermitted, match=Scope.PRINCIPALS_READ):
         await house.explain(ana, "bob", "git.drop")
 
@@ -281,4 +285,4 @@ async def test_nothing_is_told_of_an_agent_to_those_who_are_not_cleared_for_it()
         with pytest.raises(PrincipalNotFound):
             await house.explain(ana, who, "git.drop")
     cleared = replace(ana, clearance=SECRET)
-    assert (await house.explain(cleared, "ghost", "git.drop")).act.caller.id == ghost.id
+    assert (await house.explain(cleared, "ghost", "git.drop")).access_request.caller.id == ghost.id

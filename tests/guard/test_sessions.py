@@ -17,8 +17,8 @@ from portico.guard.core.errors import (
 )
 from portico.guard.core.keys import OpenedWith, Purpose, StoredKey
 from portico.guard.core.principals import Role, Scope
-from portico.guard.keys import IssuedKey, KeyWish
-from portico.guard.principals import PrincipalWish
+from portico.guard.keys import IssuedKey, KeySpec
+from portico.guard.principals import PrincipalSpec
 from portico.guard.sessions import HANDED_ON, SESSION_LIFETIME
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
@@ -28,9 +28,9 @@ from tests.guard.room import Room
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-async def logged_in(room: Room, who: Principal, wish: KeyWish | None = None) -> IssuedKey:
+async def logged_in(room: Room, who: Principal, wish: KeySpec | None = None) -> IssuedKey:
     """With a key that they have just made."""
-    issued = await room.issue_key(who, wish or KeyWish(name="laptop"))
+    issued = await room.issue_key(who, wish or KeySpec(name="laptop"))
     return await room.open_session(issued.key.reveal(), f"{who.name}'s browser")
 
 
@@ -41,7 +41,7 @@ def acts(room: Room) -> list[dict[str, object]]:
 
 async def test_a_session_is_as_wide_as_its_key_and_a_use_of_it(room: Room, ana: Principal) -> None:
     scopes = frozenset({Scope.KEYS_OWN, Scope.TOOLS_CALL})
-    wish = KeyWish(name="laptop", scopes=scopes, clearance=PUBLIC, tools=("git.*",))
+    wish = KeySpec(name="laptop", scopes=scopes, clearance=PUBLIC, tools=("git.*",))
     issued = await room.issue_key(ana, wish)
 
     session = await room.open_session(issued.key.reveal(), "Firefox on Linux")
@@ -64,9 +64,9 @@ async def test_a_session_is_as_wide_as_its_key_and_a_use_of_it(room: Room, ana: 
 
 async def test_a_session_ends_after_a_fortnight_and_never_later_than_its_key(room: Room) -> None:
     ana = room.person("ana")
-    key = await room.issue_key(ana, KeyWish(name="week", lifetime=7 * DAY))
+    key = await room.issue_key(ana, KeySpec(name="week", lifetime=7 * DAY))
     short = await room.open_session(key.key.reveal(), "one")
-    long = await logged_in(room, ana, KeyWish(name="month", lifetime=30 * DAY))
+    long = await logged_in(room, ana, KeySpec(name="month", lifetime=30 * DAY))
 
     assert short.stored.expires_at == key.stored.expires_at
     assert long.stored.expires_at == long.stored.created_at + SESSION_LIFETIME
@@ -81,11 +81,11 @@ async def test_a_key_made_in_a_session_lives_as_one_made_with_its_key(
 ) -> None:
     whole = await logged_in(room, ana)
     endless = await room.in_session(whole.key)
-    month = await room.issue_key(ana, KeyWish(name="month", lifetime=30 * DAY))
+    month = await room.issue_key(ana, KeySpec(name="month", lifetime=30 * DAY))
     bounded = await room.open_session(month.key.reveal(), "browser")
 
-    free = await room.issue_key(endless, KeyWish(name="free"))
-    bound = await room.issue_key(await room.in_session(bounded.key), KeyWish(name="bound"))
+    free = await room.issue_key(endless, KeySpec(name="free"))
+    bound = await room.issue_key(await room.in_session(bounded.key), KeySpec(name="bound"))
 
     assert endless.whole
     assert (whole.stored.scopes, free.stored.scopes, free.stored.expires_at) == (None, None, None)
@@ -94,10 +94,10 @@ async def test_a_key_made_in_a_session_lives_as_one_made_with_its_key(
 
 async def test_only_an_access_key_of_ours_logs_in_and_all_else_is_refused_alike(room: Room) -> None:
     admin = room.person("root", Role.ADMIN)
-    wish = PrincipalWish(kind=PrincipalKind.PERSON, name="bob", clearance=TEAM)
+    wish = PrincipalSpec(kind=PrincipalKind.PERSON, name="bob", clearance=TEAM)
     invitation = await room.invite_person(admin, wish)
     session = await logged_in(room, admin)
-    revoked = await room.issue_key(admin, KeyWish(name="revoked"))
+    revoked = await room.issue_key(admin, KeySpec(name="revoked"))
     await room.revoke_key(admin, revoked.stored.id)
     count = len(room.world.keys)
 
@@ -122,7 +122,7 @@ async def test_the_key_of_a_program_logs_nobody_in(kind: PrincipalKind, room: Ro
     admin = room.person("root", Role.ADMIN)
     scout = an_identity("scout", kind=kind)
     room.holds(scout)
-    issued = await room.issue_key(admin, KeyWish(name="scout's", principal=scout.id))
+    issued = await room.issue_key(admin, KeySpec(name="scout's", principal=scout.id))
 
     with pytest.raises(NotAPerson, match="'scout'") as caught:
         await room.open_session(issued.key.reveal(), "browser")
@@ -145,7 +145,7 @@ class TooLate(MemorySessions):
 
 async def test_a_key_that_ended_or_whose_holder_is_disabled_logs_nobody_in(room: Room) -> None:
     ana = room.person("ana")
-    issued = await room.issue_key(ana, KeyWish(name="laptop"))
+    issued = await room.issue_key(ana, KeySpec(name="laptop"))
     too_late = TooLate(room, lambda: room.revoke_key(ana, issued.stored.id))
     open_session = replace(room.open_session, sessions=too_late)
 
@@ -175,7 +175,7 @@ async def test_a_key_that_ended_or_whose_holder_is_disabled_logs_nobody_in(room:
 )
 async def test_what_a_browser_says_of_itself_is_made_plain(said: str, name: str) -> None:
     room = Room()
-    issued = await room.issue_key(room.person("ana"), KeyWish(name="laptop"))
+    issued = await room.issue_key(room.person("ana"), KeySpec(name="laptop"))
 
     session = await room.open_session(issued.key.reveal(), said)
 
@@ -198,7 +198,7 @@ async def test_a_member_lists_their_own_sessions_and_an_operator_all_last_used_f
 
 async def test_whoever_may_make_no_keys_sees_where_they_are_logged_in_too(room: Room) -> None:
     admin, viewer = room.person("root", Role.ADMIN), room.person("eve", Role.VIEWER)
-    issued = await room.issue_key(admin, KeyWish(name="eve's", principal=viewer.id))
+    issued = await room.issue_key(admin, KeySpec(name="eve's", principal=viewer.id))
     session = await room.open_session(issued.key.reveal(), "browser")
     inside = await room.in_session(session.key)
 
@@ -211,7 +211,7 @@ async def test_whoever_may_make_no_keys_sees_where_they_are_logged_in_too(room: 
 
 
 async def test_what_has_ended_is_not_listed(room: Room, ana: Principal) -> None:
-    ended, short = await logged_in(room, ana), KeyWish(name="short", lifetime=HOUR)
+    ended, short = await logged_in(room, ana), KeySpec(name="short", lifetime=HOUR)
     await logged_in(room, ana, short)
     kept = await logged_in(room, ana)
 
@@ -238,7 +238,7 @@ async def test_a_session_is_ended_once_however_often_one_logs_out(room: Room) ->
 
 async def test_the_audit_tells_with_which_key_somebody_logged_in_and_holds_no_secret() -> None:
     room = Room()
-    issued = await room.issue_key(room.person("ana"), KeyWish(name="laptop"))
+    issued = await room.issue_key(room.person("ana"), KeySpec(name="laptop"))
 
     session = await room.open_session(issued.key.reveal(), "Firefox")
 
@@ -253,7 +253,7 @@ async def test_the_audit_tells_with_which_key_somebody_logged_in_and_holds_no_se
 async def test_neither_a_key_nor_anybody_elses_session_is_one_to_end(room: Room) -> None:
     """A member's are their own; an admin's those of the space."""
     admin, member = room.person("root", Role.ADMIN), room.person("ana")
-    key = await room.issue_key(admin, KeyWish(name="a key"))
+    key = await room.issue_key(admin, KeySpec(name="a key"))
     roots = await room.open_session(key.key.reveal(), "browser")
     elsewhere = a_space("elsewhere")
     room.holds(an_identity("stranger", space=elsewhere), space=elsewhere)
@@ -292,7 +292,7 @@ async def test_an_operator_logs_out_whoever_is_below_them_and_nobody_above(room:
 
 async def test_whoever_may_only_read_keys_logs_nobody_else_out(room: Room) -> None:
     bobs = await logged_in(room, room.person("bob"))
-    wish = KeyWish(name="reader", scopes=frozenset({Scope.KEYS_READ}))
+    wish = KeySpec(name="reader", scopes=frozenset({Scope.KEYS_READ}))
     issued = await room.issue_key(room.person("ana", Role.OPERATOR), wish)
     reader = await room.enters(issued.key)
 
@@ -322,7 +322,7 @@ async def test_a_session_is_not_among_the_keys_and_is_not_managed_as_one(
 @pytest.mark.requirement("guard:keys:revoke")
 async def test_with_a_key_all_that_was_opened_with_it_ends_and_nothing_else(room: Room) -> None:
     ana = room.person("ana")
-    lost = await room.issue_key(ana, KeyWish(name="lost"))
+    lost = await room.issue_key(ana, KeySpec(name="lost"))
     sessions = [await room.open_session(lost.key.reveal(), name) for name in ("one", "two")]
     other = await logged_in(room, ana)
 
@@ -339,7 +339,7 @@ async def test_with_a_key_all_that_was_opened_with_it_ends_and_nothing_else(room
 @pytest.mark.requirement("guard:keys:rotate-with-overlap")
 async def test_with_a_rotated_key_its_sessions_end_after_the_overlap(room: Room) -> None:
     ana = room.person("ana")
-    old = await room.issue_key(ana, KeyWish(name="laptop"))
+    old = await room.issue_key(ana, KeySpec(name="laptop"))
     session = await room.open_session(old.key.reveal(), "browser")
 
     new = await room.rotate_key(ana, old.stored.id, DAY)
@@ -347,7 +347,7 @@ async def test_with_a_rotated_key_its_sessions_end_after_the_overlap(room: Room)
     inside = await room.in_session(session.key)
     ends = room.world.keys[old.stored.id].key.expires_at
     assert inside.until == ends
-    assert (await room.issue_key(inside, KeyWish(name="k"))).stored.expires_at == ends
+    assert (await room.issue_key(inside, KeySpec(name="k"))).stored.expires_at == ends
     room.clock.turn(DAY)
     with pytest.raises(NotAuthenticated):
         await room.in_session(session.key)
@@ -355,7 +355,7 @@ async def test_with_a_rotated_key_its_sessions_end_after_the_overlap(room: Room)
 
 
 async def test_a_session_that_was_carried_to_a_browser_is_exchanged_once(room: Room) -> None:
-    issued = await room.issue_key(room.person("ana"), KeyWish(name="laptop"))
+    issued = await room.issue_key(room.person("ana"), KeySpec(name="laptop"))
     carried = await room.open_session(issued.key.reveal(), "portico ui", HANDED_ON)
 
     taken = await room.take_session(carried.key.reveal(), "Firefox on Linux")

@@ -14,8 +14,8 @@ from portico.guard.core.errors import (
 from portico.guard.core.keys import ApiKey
 from portico.guard.core.principals import Role, Scope
 from portico.guard.core.spaces import Space
-from portico.guard.keys import KeyWish
-from portico.guard.spaces import SpaceWish
+from portico.guard.keys import KeySpec
+from portico.guard.spaces import SpaceSpec
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from tests.guard.room import Room
@@ -24,7 +24,7 @@ from tests.guard.room import Room
 @pytest.fixture
 async def home(room: Room) -> tuple[Principal, ApiKey]:
     """An installation, and who was there first."""
-    made = await room.install_home(SpaceWish(name="home", admin="root"))
+    made = await room.install_home(SpaceSpec(name="home", admin="root"))
     return await room.enters(made.key.key), made.key.key
 
 
@@ -36,7 +36,7 @@ def root(home: tuple[Principal, ApiKey]) -> Principal:
 @pytest.fixture
 async def founded(room: Room, root: Principal) -> tuple[Principal, Space]:
     """A second space, and its admin."""
-    space, invitation = await room.found_space(root, SpaceWish(name="acme", admin="bob"))
+    space, invitation = await room.found_space(root, SpaceSpec(name="acme", admin="bob"))
     guest = await room.enters(invitation.key)
     issued = await room.accept_invitation(guest, invitation.key.id)
     return await room.enters(issued.key), space
@@ -73,7 +73,7 @@ async def test_a_founded_space_is_its_admins_and_not_its_founders(
             await ask
         assert caught.value.space == str(acme.id)
     with pytest.raises(NotPermitted, match="spaces:create"):
-        await room.found_space(bob, SpaceWish(name="more", admin="eve"))
+        await room.found_space(bob, SpaceSpec(name="more", admin="eve"))
     assert await room.show_space(bob) == acme
 
 
@@ -81,7 +81,7 @@ async def test_a_founded_space_is_its_admins_and_not_its_founders(
 async def test_only_the_first_admin_makes_a_key_that_reads_the_figures_of_all_spaces(
     room: Room, root: Principal, founded: tuple[Principal, Space]
 ) -> None:
-    wish = KeyWish(name="scraper", scopes=frozenset({Scope.METRICS_READ}))
+    wish = KeySpec(name="scraper", scopes=frozenset({Scope.METRICS_READ}))
 
     scraper = await room.enters((await room.issue_key(root, wish)).key)
 
@@ -143,7 +143,7 @@ async def test_a_deleted_space_is_gone_with_its_people_and_keys_and_the_others_s
     room: Room, home: tuple[Principal, ApiKey], founded: tuple[Principal, Space]
 ) -> None:
     (root, key), (bob, acme) = home, founded
-    bobs = await room.issue_key(bob, KeyWish(name="bob's"))
+    bobs = await room.issue_key(bob, KeySpec(name="bob's"))
 
     await room.delete_space(bob, acme.id, confirm="acme")
 

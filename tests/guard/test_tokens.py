@@ -18,7 +18,7 @@ from portico.guard.tokens import AuthenticateToken
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import Label, Level
 from portico.testing.guard import TEAM, MemoryKeyRing, MemoryKeys, a_space, an_identity
-from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, InMemoryStore, SeededEntropy, TickingClock
 from portico.testing.secrets import BelievedTokens, MemoryTokenSubjects
 
 ISSUER = "https://login.example"
@@ -35,7 +35,7 @@ class Door:
     """Whether this machine has a space of its own."""
 
     def __post_init__(self) -> None:
-        self.world, self.home = MemoryWorld(), a_space()
+        self.world, self.home = InMemoryStore(), a_space()
         self.world.spaces[self.home.id] = self.home
         self.ana = an_identity("ana")
         self.world.identities[self.ana.space, self.ana.id] = self.ana

@@ -44,9 +44,9 @@ class Rows:
         heads = {head(key) for key in known} - {head(current)}
         stale = [n for n, each in enumerate(self.sealed) if each[:HEAD_BYTES] in heads][:limit]
         for number in stale:
-            plain = vault.unseal(self.sealed[number], b"row")
+            plain = vault.decrypt(self.sealed[number], b"row")
             assert plain is not None
-            self.sealed[number] = vault.seal(plain, b"row")
+            self.sealed[number] = vault.encrypt(plain, b"row")
         return len(stale)
 
     async def tally(self) -> Mapping[str, int]:
@@ -62,16 +62,16 @@ class Room:
 
     def __init__(self, keys: VaultKeys | None = OLD, count: int = 3) -> None:
         self.kept = Kept(keys)
-        self.rows = Rows(*(RingVault(OLD).seal(b"%d" % n, b"row") for n in range(count)))
+        self.rows = Rows(*(RingVault(OLD).encrypt(b"%d" % n, b"row") for n in range(count)))
         self.count = count
         self.other = RingVault(keys)
         self.alone = asyncio.Lock()
 
     async def until_known(self) -> None:
         assert self.kept.keys is not None
-        self.rows.sealed.append(self.other.seal(b"meanwhile", b"row"))
+        self.rows.sealed.append(self.other.encrypt(b"meanwhile", b"row"))
         self.other.use(self.kept.keys)
-        self.rows.sealed.append(self.other.seal(b"meanwhile", b"row"))
+        self.rows.sealed.append(self.other.encrypt(b"meanwhile", b"row"))
         self.count += 2
         await asyncio.sleep(0)
 
@@ -89,7 +89,7 @@ class Room:
 
     def opened(self) -> int:
         vault = RingVault(self.kept.keys)
-        return sum(vault.unseal(each, b"row") is not None for each in self.rows.sealed)
+        return sum(vault.decrypt(each, b"row") is not None for each in self.rows.sealed)
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ async def test_it_may_break_off_anywhere_and_is_ended_by_the_next(changes: int, 
 
 
 async def test_what_a_strangers_key_has_sealed_stays(room: Room) -> None:
-    room.rows.sealed.append(RingVault(STRANGER).seal(b"theirs", b"row"))
+    room.rows.sealed.append(RingVault(STRANGER).encrypt(b"theirs", b"row"))
 
     done = await room.rotate()
 
@@ -161,7 +161,7 @@ async def test_two_at_once_take_turns_and_nothing_is_lost(room: Room) -> None:
 
 async def test_keys_that_somebody_changed_meanwhile_all_stay(room: Room) -> None:
     late = VaultKeys.fresh(ENTROPY).current
-    sealed_with_it = RingVault(VaultKeys((late,))).seal(b"theirs", b"row")
+    sealed_with_it = RingVault(VaultKeys((late,))).encrypt(b"theirs", b"row")
 
     class Changed(Rows):
         async def seal_anew(

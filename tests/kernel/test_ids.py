@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.kernel.ids import BadId, EventId, Id, PrincipalId, RunId, SpaceId, uuid7
+from portico.kernel.ids import EventId, Id, InvalidId, PrincipalId, RunId, SpaceId, uuid7
 from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 KINDS: list[type[Id]] = [SpaceId, PrincipalId, EventId, RunId]
@@ -59,7 +59,7 @@ def test_ids_of_different_things_are_never_equal(value: UUID) -> None:
 @given(values)
 @pytest.mark.requirement("kernel:ids:typed-and-sortable")
 def test_an_id_of_another_thing_is_refused(value: UUID) -> None:
-    with pytest.raises(BadId) as caught:
+    with pytest.raises(InvalidId) as caught:
         SpaceId.parse(str(PrincipalId(value)))
 
     assert (caught.value.text, caught.value.prefix) == (str(PrincipalId(value)), "spc")
@@ -85,7 +85,7 @@ def test_an_id_of_another_thing_is_refused(value: UUID) -> None:
     ],
 )
 def test_a_text_that_is_no_id_is_refused(text: str) -> None:
-    with pytest.raises(BadId, match="is not an id of the form spc_…"):
+    with pytest.raises(InvalidId, match="is not an id of the form spc_…"):
         SpaceId.parse(text)
 
 
@@ -93,14 +93,14 @@ def test_a_text_that_is_no_id_is_refused(text: str) -> None:
 def test_any_text_is_an_id_or_refused(text: str) -> None:
     try:
         parsed = SpaceId.parse(text)
-    except BadId:
+    except InvalidId:
         return
 
     assert str(parsed) == text
 
 
 def test_a_refusal_does_not_repeat_a_long_text() -> None:
-    with pytest.raises(BadId) as caught:
+    with pytest.raises(InvalidId) as caught:
         SpaceId.parse("x" * 10_000)
 
     assert len(str(caught.value)) < 120

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.kernel.label import PUBLIC, BadLabel, Label, Level, join, may_read, may_write, meet
+from portico.kernel.label import PUBLIC, InvalidLabel, Label, Level, join, may_read, may_write, meet
 
 labels = st.builds(
     Label, st.sampled_from(Level), st.frozensets(st.sampled_from(["finance", "legal", "r-d"]))
@@ -136,7 +136,7 @@ def test_a_label_is_written_with_its_compartments_in_order() -> None:
     ],
 )
 def test_a_text_that_is_no_label_is_refused(text: str) -> None:
-    with pytest.raises(BadLabel) as caught:
+    with pytest.raises(InvalidLabel) as caught:
         Label.parse(text)
 
     assert caught.value.text == text

@@ -56,7 +56,7 @@ def test_an_event_is_public_and_nobodys_unless_it_says_otherwise() -> None:
         at=BEGINNING,
     )
 
-    assert (event.by, event.label, event.facts) == (None, PUBLIC, {})
+    assert (event.by, event.label, event.details) == (None, PUBLIC, {})
 
 
 def test_effects_have_an_order_and_the_worst_of_several_is_theirs() -> None:
@@ -81,7 +81,7 @@ def test_effects_have_an_order_and_the_worst_of_several_is_theirs() -> None:
 def test_an_effect_reads_only_or_writes_or_destroys(effect: Effect) -> None:
     writes = effect in {Effect.LOCAL_WRITE, Effect.EXTERNAL_WRITE}
 
-    assert [effect.reads_only, writes, effect.destroys].count(True) == 1
+    assert [effect.is_read_only, writes, effect.destroys].count(True) == 1
 
 
 @pytest.mark.parametrize(
@@ -129,4 +129,4 @@ def test_the_mend_of_one_occurrence_stands_over_that_of_its_kind() -> None:
 
     assert (str(usual), usual.fix) == ("It drips.", "Call a roofer.")
     assert (str(special), special.fix) == ("It pours.", "Leave the house.")
-    assert usual.flaws == ()
+    assert usual.field_errors == ()

@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import Shelf
-from portico.gateway.core.calls import Answer
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CatalogSnapshot
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import Tool
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.pins import set_pin
@@ -26,8 +26,8 @@ from portico.learning.dataflow import ALL_SURE, Missing
 from portico.testing.gateway import a_tool, an_approved_server, seen
 from portico.testing.gateway_fakes import ANYTHING
 from portico.testing.guard import MemoryRules, a_person
-from portico.workflows.core.plan import BadPlan, Reference
-from portico.workflows.runs import RunWorkflowWish
+from portico.workflows.core.plan import InvalidPlan, Reference
+from portico.workflows.runs import RunWorkflowSpec
 from tests.gateway.open_room import ANA, SECRETARY, OpenRoom
 
 
@@ -62,10 +62,10 @@ class Shop(OpenRoom):
         self.upstreams.offers["shop"] = seen()
 
     async def teach(self, tool: Tool, value: JsonValue, arguments: JsonObject) -> None:
-        self.upstreams.replies[tool.ref] = Answer([], structured=value)
+        self.upstreams.replies[tool.ref] = ToolResult([], structured=value)
         for _ in range(2):
             await self.use.call_tool(ANA, tool.ref, arguments)
-        await self.gateway.lessons.write_down()
+        await self.gateway.observations.flush()
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ async def test_what_flowed_between_servers_one_may_not_know_counts_nothing(shop:
     shop.label("shop", secret, clearance=secret)
 
     assert mine.edges == []
-    with pytest.raises(BadPlan):
+    with pytest.raises(InvalidPlan):
         await shop.use.propose_edges(ANA, PLAN)
     assert texts((await shop.use.propose_edges(SECRETARY, PLAN)).edges) == [EDGE]
 
@@ -200,10 +200,10 @@ async def test_what_flowed_between_servers_one_may_not_know_counts_nothing(shop:
 async def test_a_tool_that_is_not_there_is_a_fault_with_its_place(shop: Shop) -> None:
     wrong: JsonObject = {"steps": [{"id": "a", "tool": "shop.list_order"}]}
 
-    with pytest.raises(BadPlan) as caught:
+    with pytest.raises(InvalidPlan) as caught:
         await shop.use.propose_edges(ANA, wrong)
 
-    [fault] = caught.value.faults
+    [fault] = caught.value.diagnostics
     assert fault.place == "/steps/0/tool"
     assert "shop.list_orders" in fault.what
 
@@ -235,12 +235,12 @@ async def test_a_tool_above_the_caller_is_answered_as_one_that_never_was(shop: S
     secret = Label(Level.RESTRICTED, frozenset({"hr"}))
     shop.label("shop", secret, clearance=secret)
 
-    with pytest.raises(BadPlan) as there:
+    with pytest.raises(InvalidPlan) as there:
         await shop.use.propose_edges(ANA, PLAN)
-    with pytest.raises(BadPlan) as nowhere:
+    with pytest.raises(InvalidPlan) as nowhere:
         await OpenRoom().use.propose_edges(ANA, PLAN)
 
-    assert there.value.faults == nowhere.value.faults
+    assert there.value.diagnostics == nowhere.value.diagnostics
 
 
 _A_NUMBER: JsonObject = {"type": "object", "properties": {"customer_id": {"type": "integer"}}}
@@ -291,28 +291,28 @@ async def test_of_a_long_plan_it_is_said_for_which_steps_nothing_was_sought(shop
     long: JsonObject = {"steps": steps}
 
     proposed = await shop.use.propose_edges(ANA, long)
-    with pytest.raises(BadPlan) as caught:
-        await shop.use.run_workflow(ANA, RunWorkflowWish(plan=long))
+    with pytest.raises(InvalidPlan) as caught:
+        await shop.use.run_workflow(ANA, RunWorkflowSpec(plan=long))
 
     assert proposed.left_out == ["o50", "o51"]
     assert {missing.step for missing in proposed.missing}.isdisjoint(proposed.left_out)
-    assert "'o50' and 1 more" in caught.value.faults[-1].what
+    assert "'o50' and 1 more" in caught.value.diagnostics[-1].what
 
 
 async def test_nothing_is_sought_for_a_plan_that_leaves_nothing_out(shop: Shop) -> None:
     sought: list[Principal] = []
 
-    async def offered(caller: Principal) -> Shelf:
+    async def offered(caller: Principal) -> CatalogSnapshot:
         sought.append(caller)
         return await shop.use.propose_edges.catalogues.offered(caller)
 
-    catalogues = cast("Catalogues", SimpleNamespace(offered=offered))
+    catalogues = cast("Catalogs", SimpleNamespace(offered=offered))
     propose = replace(shop.use.propose_edges, catalogues=catalogues)
     run = replace(shop.use.run_workflow, propose_edges=propose)
     wrong: JsonObject = {"id": "find", "tool": "shop.find_customer", "arguments": {"name": 7}}
     left_out: JsonObject = {"id": "find", "tool": "shop.find_customer"}
 
     for step, times in ((wrong, 0), (left_out, 1)):
-        with pytest.raises(BadPlan):
-            await run(ANA, RunWorkflowWish(plan={"steps": [step]}))
+        with pytest.raises(InvalidPlan):
+            await run(ANA, RunWorkflowSpec(plan={"steps": [step]}))
         assert len(sought) == times

@@ -9,32 +9,32 @@ from datetime import datetime, timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import Tool, ToolRef
-from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace, line_of
+from portico.gateway.core.inferred_schema import ObservedSchema, Passed, ToolPlace, line_of
 from portico.gateway.inferred_schema import KnownShapes
 from portico.gateway.ports import keep_written
-from portico.gateway.tool_usage import Habits
-from portico.guard.core.access_request import Act, Aim
+from portico.gateway.tool_usage import ToolUsageRecorder
+from portico.guard.core.access_request import AccessRequest, ActionTarget
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.observation import FOLLOWS, Count, CountKey, Increment
-from portico.learning.observation import Layers, Lessons
-from portico.testing.gateway import MemoryAcquaintances
+from portico.learning.observation import LabelModels, Lessons
+from portico.testing.gateway import MemoryToolUsageStore
 from portico.testing.gateway_fakes import ANYTHING
 from portico.testing.guard import MemoryRules
 from portico.testing.learning import MemoryLearntCounts, MemorySeenFlows, MemoryShapes, NotedEdges
-from portico.testing.memory_store import BEGINNING, MemoryWorld, TickingClock
+from portico.testing.memory_store import BEGINNING, InMemoryStore, TickingClock
 from tests.gateway.open_room import ANA, READ, SECRETARY, WEATHER, OpenRoom, ref
 
 ODD = ("octocat-17", "octocat-18")
 
 
 def gives(room: OpenRoom, tool: Tool, value: JsonValue) -> None:
-    room.upstreams.replies[tool.ref] = Answer([], structured=value)
+    room.upstreams.replies[tool.ref] = ToolResult([], structured=value)
 
 
 async def read(room: OpenRoom, value: JsonValue, times: int = 1) -> None:
@@ -47,15 +47,15 @@ async def read(room: OpenRoom, value: JsonValue, times: int = 1) -> None:
 async def passed_on(room: OpenRoom, value: str = ODD[0]) -> None:
     """To the other tool; what was noted is written down."""
     await room.use.call_tool(ANA, WEATHER.ref, {"city": value})
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
 
 
 def lesson(room: OpenRoom, caller: Principal, lessons: Lessons, value: JsonValue) -> None:
     """As if a call had been made."""
-    aim = Aim(tool="files.read", server="files", effect=Effect.LOCAL_READ, pin=READ.pin)
-    answer = Answer([], structured=value)
+    aim = ActionTarget(tool="files.read", server="files", effect=Effect.LOCAL_READ, pin=READ.pin)
+    answer = ToolResult([], structured=value)
     [server] = [its for its in room.world.servers.values() if its.name == "files"]
-    lessons.note(Act(caller=caller, aim=aim), server, BEGINNING, answer)
+    lessons.note(AccessRequest(caller=caller, target=aim), server, BEGINNING, answer)
 
 
 def place(room: OpenRoom, tool: str) -> ToolPlace:
@@ -64,7 +64,7 @@ def place(room: OpenRoom, tool: str) -> ToolPlace:
     return ToolPlace(server.id, where.name)
 
 
-async def known(room: OpenRoom, tool: str) -> SeenShape | None:
+async def known(room: OpenRoom, tool: str) -> ObservedSchema | None:
     its = place(room, tool)
     pin = {"files.read": READ, "sky.forecast": WEATHER}[tool].pin
     return (await room.doors.learning.shapes.known(ANA, {its: pin})).get(its)
@@ -84,7 +84,7 @@ def room() -> OpenRoom:
 async def test_a_call_teaches_what_its_tool_returns(room: OpenRoom) -> None:
     await read(room, {"size": 3, "lines": ["x"]}, 3)
     before = await known(room, "files.read")
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
 
     after = await known(room, "files.read")
     assert before is None
@@ -94,23 +94,23 @@ async def test_a_call_teaches_what_its_tool_returns(room: OpenRoom) -> None:
 
 async def test_a_failure_and_what_is_far_too_long_teach_nothing(room: OpenRoom) -> None:
     for answer in (
-        Answer([{"type": "text", "text": "no"}], failed=True),
-        Answer([{"type": "text", "text": "x" * 200_001}]),
+        ToolResult([{"type": "text", "text": "no"}], failed=True),
+        ToolResult([{"type": "text", "text": "x" * 200_001}]),
     ):
         room.upstreams.replies[READ.ref] = answer
         await room.use.call_tool(ANA, READ.ref, {"path": "/a"}, whole=True)
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
 
     assert await known(room, "files.read") is None
 
 
 async def test_what_is_more_than_can_be_learnt_from_is_let_go(room: OpenRoom) -> None:
     gives(room, READ, {})
-    room.gateway.lessons.most = 2
+    room.gateway.observations.limit = 2
 
     for _ in range(5):
         await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
 
     assert await times(room) == 2
 
@@ -118,9 +118,9 @@ async def test_what_is_more_than_can_be_learnt_from_is_let_go(room: OpenRoom) ->
 async def test_what_there_is_no_time_for_now_is_learnt_from_later(room: OpenRoom) -> None:
     await read(room, {}, 3)
 
-    await room.gateway.lessons.write_down(timedelta(0))
+    await room.gateway.observations.flush(timedelta(0))
     at_first = await known(room, "files.read")
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
 
     learnt = await known(room, "files.read")
     assert at_first is None
@@ -132,17 +132,17 @@ async def test_a_value_that_was_passed_on_is_counted_without_the_value(room: Ope
         await read(room, {"items": [{"id": number}]})
         gives(room, WEATHER, {"id": number})
         await room.use.call_tool(ANA, WEATHER.ref, {"city": number})
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
 
     fed = Passed(place(room, "files.read"), "json.items[0].id", place(room, "sky.forecast"), "city")
     assert await room.doors.learning.flows.counted(ANA, 9) == {fed: 2}
-    assert "octocat" not in repr(room.gateway.lessons)
+    assert "octocat" not in repr(room.gateway.observations)
 
 
 async def test_values_of_another_task_are_another_s(room: OpenRoom) -> None:
     await read(room, {"id": ODD[0]})
     await room.use.call_tool(SECRETARY, WEATHER.ref, {"city": ODD[0]})
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
 
     assert await room.doors.learning.flows.counted(ANA, 9) == {}
 
@@ -156,7 +156,7 @@ async def test_a_task_that_has_read_secrets_teaches_nothing_of_others(room: Open
     for _ in range(2):
         await room.use.call_tool(SECRETARY, READ.ref, {"path": "/a"})
         await room.use.call_tool(SECRETARY, WEATHER.ref, {"city": "x"})
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
 
     learnt = await known(room, "files.read")
     assert learnt is not None
@@ -167,8 +167,8 @@ async def test_a_task_that_has_read_secrets_teaches_nothing_of_others(room: Open
 async def test_nor_does_a_task_that_is_closed_by_now(room: OpenRoom) -> None:
     elsewhere = replace(ANA, context=ContextId(ANA.id.value))
 
-    lesson(room, elsewhere, room.gateway.lessons, {"a": 1})
-    await room.gateway.lessons.write_down()
+    lesson(room, elsewhere, room.gateway.observations, {"a": 1})
+    await room.gateway.observations.flush()
 
     assert await known(room, "files.read") is None
 
@@ -176,7 +176,7 @@ async def test_nor_does_a_task_that_is_closed_by_now(room: OpenRoom) -> None:
 class Away(MemoryShapes):
     there = False
 
-    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, SeenShape]) -> None:
+    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, ObservedSchema]) -> None:
         if not self.there:
             raise StoreUnavailable("away")
         await super().learn(caller, seen)
@@ -194,12 +194,12 @@ async def test_what_cannot_be_written_stays_learnt(room: OpenRoom) -> None:
     )
     lesson(room, ANA, lessons, {"a": 1})
     with pytest.raises(StoreUnavailable):
-        await lessons.write_down()
+        await lessons.flush()
 
     shapes.there = True
     lesson(room, ANA, lessons, {"a": 1})
-    await lessons.write_down()
-    await lessons.write_down()
+    await lessons.flush()
+    await lessons.flush()
 
     assert await times(room) == 2
 
@@ -207,7 +207,7 @@ async def test_what_cannot_be_written_stays_learnt(room: OpenRoom) -> None:
 async def test_what_was_noted_is_written_when_the_house_is_closed(room: OpenRoom) -> None:
     await read(room, {"a": 1})
 
-    running = asyncio.create_task(room.gateway.lessons.run())
+    running = asyncio.create_task(room.gateway.observations.run())
     await asyncio.sleep(0)
     running.cancel()
     await asyncio.wait([running])
@@ -217,7 +217,7 @@ async def test_what_was_noted_is_written_when_the_house_is_closed(room: OpenRoom
 
 async def test_what_was_learnt_is_told_with_the_tool(room: OpenRoom) -> None:
     await read(room, {"size": 3}, 2)
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
 
     described = await room.gateway.describe_tools(ANA, ["files.read", "files.write", "odd"])
     look = await room.use.show_tool(ANA, READ.ref)
@@ -231,7 +231,7 @@ async def test_not_of_another_definition_and_not_where_its_server_says_it(room: 
     schema: JsonObject = {"type": "object", "properties": {"size": {"type": "integer"}}}
     says = {**READ.definition.raw, "outputSchema": schema}
     await read(room, {"size": 3}, 2)
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
     definition = replace(READ.definition, output_schema=schema, raw=says)
     room.replace(replace(READ, definition=definition))
     spoken = await room.use.show_tool(ANA, READ.ref)
@@ -246,7 +246,7 @@ async def test_not_of_another_definition_and_not_where_its_server_says_it(room: 
 class Gone(MemoryShapes):
     async def known(
         self, caller: Principal, wanted: Mapping[ToolPlace, str]
-    ) -> Mapping[ToolPlace, SeenShape]:
+    ) -> Mapping[ToolPlace, ObservedSchema]:
         raise StoreUnavailable("away")
 
 
@@ -274,7 +274,7 @@ async def test_only_so_many_calls_and_values_of_a_task_are_remembered(
     await read(room, {"id": ODD[0]})
     for call in range(calls):
         many = [f"value {call} {number}" for number in range(values)]
-        lesson(room, ANA, room.gateway.lessons, many)
+        lesson(room, ANA, room.gateway.observations, many)
     await passed_on(room)
 
     assert await room.doors.learning.flows.counted(ANA, 9) == {}
@@ -283,8 +283,8 @@ async def test_only_so_many_calls_and_values_of_a_task_are_remembered(
 async def test_only_so_many_tasks_are_remembered(room: OpenRoom) -> None:
     await read(room, {"id": ODD[0]})
     for number in range(100):
-        lesson(room, replace(ANA, key=f"key-{number}"), room.gateway.lessons, {})
-    await room.gateway.lessons.write_down()
+        lesson(room, replace(ANA, key=f"key-{number}"), room.gateway.observations, {})
+    await room.gateway.observations.flush()
 
     await passed_on(room)
 
@@ -308,15 +308,15 @@ class FlowsAway(MemorySeenFlows):
 
 
 async def test_what_was_written_before_it_broke_off_is_not_written_twice(room: OpenRoom) -> None:
-    lessons, flows = room.gateway.lessons, FlowsAway(room.world)
+    lessons, flows = room.gateway.observations, FlowsAway(room.world)
     lessons.flows = flows
     await read(room, {"id": ODD[0]})
     await room.use.call_tool(ANA, WEATHER.ref, {"city": ODD[0]})
     with pytest.raises(StoreUnavailable):
-        await lessons.write_down()
+        await lessons.flush()
 
     flows.there = True
-    await lessons.write_down()
+    await lessons.flush()
 
     assert await times(room) == 1
     assert [*(await flows.counted(ANA, 9)).values()] == [1]
@@ -386,7 +386,7 @@ async def test_what_breaks_the_writing_is_told() -> None:
         await keep_written(EVERY, book.write_down)
 
 
-class AwayAcquaintances(MemoryAcquaintances):
+class AwayAcquaintances(MemoryToolUsageStore):
     there = False
 
     async def used(self, caller: Principal, refs: Mapping[ToolRef, int], at: datetime) -> None:
@@ -397,14 +397,14 @@ class AwayAcquaintances(MemoryAcquaintances):
 
 async def test_what_cannot_be_written_stays_noted() -> None:
     known = AwayAcquaintances(OpenRoom().world)
-    habits = Habits(acquaintances=known, clock=TickingClock())
+    habits = ToolUsageRecorder(tool_usage=known, clock=TickingClock())
     habits.note(ANA, READ.ref)
     with pytest.raises(StoreUnavailable):
-        await habits.write_down()
+        await habits.flush()
 
     known.there = True
     habits.note(ANA, READ.ref)
-    await habits.write_down()
+    await habits.flush()
 
     assert await known.most_used(ANA, 5) == [READ.ref]
 
@@ -417,7 +417,7 @@ class Counts(MemoryLearntCounts):
     """A store that can be away, and notes how it is read and trimmed."""
 
     def __init__(self) -> None:
-        super().__init__(MemoryWorld())
+        super().__init__(InMemoryStore())
         self.away, self.reads = False, 0
         self.trims: list[tuple[Label, int]] = []
 
@@ -444,17 +444,17 @@ def counts() -> Counts:
     return Counts()
 
 
-def some_layers(counts: MemoryLearntCounts) -> Layers:
-    return Layers(counts=counts, clock=TickingClock())
+def some_layers(counts: MemoryLearntCounts) -> LabelModels:
+    return LabelModels(counts=counts, clock=TickingClock())
 
 
-async def learn(layers: Layers, label: Label, times: int = 1) -> None:
+async def learn(layers: LabelModels, label: Label, times: int = 1) -> None:
     layer = await layers.of(ANA, label)
     layer.add([ONCE] * times)
-    layers.learnt(ANA, label, [ONCE] * times)
+    layers.add(ANA, label, [ONCE] * times)
 
 
-async def tried(layers: Layers, label: Label) -> int:
+async def tried(layers: LabelModels, label: Label) -> int:
     return sum(each.tried for each in (await layers.of(ANA, label)).counted())
 
 
@@ -463,8 +463,8 @@ async def test_what_is_learnt_in_one_process_is_known_to_the_next(counts: Counts
     await learn(layers, TEAM, 3)
     assert await tried(some_layers(counts), TEAM) == 0
 
-    await layers.write_down()
-    await layers.write_down()
+    await layers.flush()
+    await layers.flush()
 
     assert await tried(layers, TEAM) == 3
     assert await tried(some_layers(counts), TEAM) == 3
@@ -474,7 +474,7 @@ async def test_what_was_read_again_has_what_is_not_written_yet(counts: Counts) -
     layers, other = some_layers(counts), some_layers(counts)
     await learn(layers, TEAM)
     await learn(other, TEAM, 5)
-    await other.write_down()
+    await other.flush()
 
     layers.again = timedelta(0)
 
@@ -486,11 +486,11 @@ async def test_what_cannot_be_written_now_is_written_later(counts: Counts) -> No
     await learn(layers, TEAM, 2)
     counts.away = True
     with pytest.raises(StoreUnavailable):
-        await layers.write_down()
+        await layers.flush()
     counts.away = False
     await learn(layers, TEAM)
 
-    await layers.write_down()
+    await layers.flush()
 
     assert await tried(some_layers(counts), TEAM) == 3
 
@@ -499,7 +499,7 @@ async def test_a_task_is_told_what_was_learnt_at_labels_that_its_own_covers(coun
     layers = some_layers(counts)
     for label in (PUBLIC, TEAM, SECRET):
         await learn(layers, label)
-    await layers.write_down()
+    await layers.flush()
 
     for known in (layers, some_layers(counts)):
         for label, below in (
@@ -535,11 +535,11 @@ async def test_another_space_knows_nothing_of_it(counts: Counts) -> None:
 
 async def test_only_so_many_are_kept_in_memory_and_so_much_waits(counts: Counts) -> None:
     layers = some_layers(counts)
-    layers.most = 8
+    layers.limit = 8
     for number in range(12):
         await learn(layers, Label(Level.TEAM, frozenset({f"c{number}"})))
         await layers.covered(ANA, Label(Level.TEAM, frozenset({f"c{number}"})))
-    layers.learnt(ANA, PUBLIC, [ONCE] * 30_000)
+    layers.add(ANA, PUBLIC, [ONCE] * 30_000)
 
     assert (len(layers._kept), len(layers._labels)) == (8, 8)
     assert len(layers._waiting[ANA.space, PUBLIC][1]) == 20_000
@@ -550,12 +550,12 @@ async def test_what_is_in_use_is_read_once_and_only_so_much_is_kept(counts: Coun
     labels = [Label(Level.TEAM, frozenset({f"c{number}"})) for number in range(20)]
     for label in labels:
         await learn(layers, label)
-    await layers.write_down()
+    await layers.flush()
     for _ in range(3):
         for label in labels:
             await layers.of(ANA, label)
     assert counts.reads == 20
-    layers = Layers(counts=counts, clock=TickingClock(), most_rows=2)
+    layers = LabelModels(counts=counts, clock=TickingClock(), most_rows=2)
 
     for _ in range(2):
         for label in labels[:2]:
@@ -570,7 +570,7 @@ async def test_what_is_in_use_is_read_once_and_only_so_much_is_kept(counts: Coun
 async def test_it_is_told_once_how_long_reading_took(counts: Counts) -> None:
     layers = some_layers(counts)
     await learn(layers, TEAM)
-    await layers.write_down()
+    await layers.flush()
     layers = some_layers(counts)
     await layers.of(ANA, TEAM)
 
@@ -581,9 +581,9 @@ async def test_it_is_told_once_how_long_reading_took(counts: Counts) -> None:
 async def test_of_each_label_only_so_much_stays(counts: Counts) -> None:
     layers = some_layers(counts)
     for _ in range(101):
-        layers.learnt(ANA, TEAM, [ONCE])
-        await layers.write_down()
-    layers.learnt(ANA, SECRET, [ONCE])
-    await layers.write_down()
+        layers.add(ANA, TEAM, [ONCE])
+        await layers.flush()
+    layers.add(ANA, SECRET, [ONCE])
+    await layers.flush()
 
     assert counts.trims == [(TEAM, 20_000), (TEAM, 20_000), (SECRET, 20_000)]

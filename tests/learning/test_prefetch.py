@@ -15,7 +15,7 @@ from portico.gateway.core.errors import ServerNotFound
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.servers import ServerId
 from portico.gateway.servers import ClearedServers
-from portico.guard.core.access_request import Act
+from portico.guard.core.access_request import AccessRequest
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role
 from portico.kernel.ids import ContextId
@@ -23,35 +23,35 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.observation import RECORD, Count, CountKey
-from portico.learning.core.observed_calls import CallForm, EdgeKey, Predicted, SeenCall, Wanted
-from portico.learning.core.prefetch import AheadTotals, Waste
+from portico.learning.core.observed_calls import CallForm, EdgeKey, Predicted, ReadRequest, SeenCall
+from portico.learning.core.prefetch import PrefetchTotals, WasteReason
 from portico.learning.core.prefetch_cache import PROVEN_FOR_CALLER, FairEffort, Paces, TrustInAll
 from portico.learning.core.prefetch_gates import (
-    AheadMode,
-    AheadTerms,
+    PrefetchLimits,
+    PrefetchMode,
     ServerSwitch,
     SpaceSwitches,
     Switches,
 )
 from portico.learning.prefetch import (
     TOPIC,
-    AheadFigures,
-    AheadNews,
-    AheadWish,
-    ServerWish,
-    ShowAhead,
-    SwitchAhead,
+    PrefetchEvents,
+    PrefetchRecorder,
+    PrefetchSpec,
+    ServerPrefetchSpec,
+    ShowPrefetch,
+    SwitchPrefetch,
 )
 from portico.learning.prefetch_switches import AHEAD, Switchboard
 from portico.testing.engine import MemoryBus, MemoryEventLog
 from portico.testing.gateway import MemoryServers, an_approved_server, text
-from portico.testing.gateway_fakes import ANYTHING, CountedAhead
+from portico.testing.gateway_fakes import ANYTHING, MemoryPrefetchMeter
 from portico.testing.guard import MemoryAudit, MemoryRules, MemorySpaceSettings, a_person, a_space
 from portico.testing.learning import MemoryLearntCounts
 from portico.testing.memory_store import (
     BEGINNING,
+    InMemoryStore,
     KnownContext,
-    MemoryWorld,
     SeededEntropy,
     TickingClock,
 )
@@ -123,10 +123,10 @@ async def test_what_has_not_proved_right_is_foretold_and_not_made(room: AheadRoo
 
 
 @pytest.mark.parametrize(
-    ("mode", "foretold"), [(AheadMode.SHADOW, 1), (AheadMode.OFF, 0), (AheadMode.LIVE, 1)]
+    ("mode", "foretold"), [(PrefetchMode.SHADOW, 1), (PrefetchMode.OFF, 0), (PrefetchMode.LIVE, 1)]
 )
 async def test_the_space_says_whether_anything_is_foretold_or_made(
-    room: AheadRoom, mode: AheadMode, foretold: int
+    room: AheadRoom, mode: PrefetchMode, foretold: int
 ) -> None:
     then(room, OPEN_ROOM_READ, {"path": "a"})
     await room.switch(SpaceSwitches(mode=mode))
@@ -135,7 +135,7 @@ async def test_the_space_says_whether_anything_is_foretold_or_made(
         await room.landed()
 
     assert room.meter.predictions == foretold
-    assert len(room.upstreams.called) == (2 if mode is AheadMode.LIVE else 1)
+    assert len(room.upstreams.called) == (2 if mode is PrefetchMode.LIVE else 1)
 
 
 async def test_where_nothing_may_be_learnt_nothing_is_noted(room: AheadRoom) -> None:
@@ -259,7 +259,7 @@ async def test_only_the_latest_tasks_are_remembered_and_the_others_ended(room: A
 
 async def test_of_a_call_of_a_run_only_how_long_it_took_is_noted(room: AheadRoom) -> None:
     room.lane.paces = Paces()
-    act = Act(caller=OPEN_ROOM_ANA, aim=AIM, arguments={"path": "a"})
+    act = AccessRequest(caller=OPEN_ROOM_ANA, target=AIM, arguments={"path": "a"})
     for _ in range(3):
         room.watching.note(act, room._server("files")[1], BEGINNING, text("x"), in_run=True)
     await room.watching.work_through()
@@ -291,7 +291,7 @@ async def test_whose_work_is_not_what_is_foretold_is_not_called_ahead_for(room: 
 
 
 async def test_how_long_a_tool_takes_is_learnt_from_calls_that_somebody_waited_for() -> None:
-    room = AheadRoom(AheadTerms(least_gain=timedelta(0)))
+    room = AheadRoom(PrefetchLimits(least_gain=timedelta(0)))
     async with room.running():
         for _ in range(3):
             await listed(room)
@@ -337,17 +337,17 @@ class Uncertain(MemoryLearntCounts):
 class Room(OpenRoom):
     def __init__(self) -> None:
         super().__init__()
-        self.counts, self.meter = Uncertain(self.world), CountedAhead()
+        self.counts, self.meter = Uncertain(self.world), MemoryPrefetchMeter()
         self.log = MemoryEventLog(self.world, self.bus)
-        self.figures = AheadFigures(
+        self.figures = PrefetchRecorder(
             counts=self.counts,
             servers=MemoryServers(self.world),
-            news=AheadNews(log=self.log),
+            news=PrefetchEvents(log=self.log),
             meter=self.meter,
             clock=TickingClock(),
         )
 
-    async def totals(self, caller: Principal = OPEN_ROOM_ANA) -> AheadTotals:
+    async def totals(self, caller: Principal = OPEN_ROOM_ANA) -> PrefetchTotals:
         return (await self.use.ahead.show(caller)).totals
 
     async def told(self, caller: Principal = OPEN_ROOM_ANA) -> list[Entry]:
@@ -378,11 +378,11 @@ async def test_what_is_counted_is_shown_once_it_is_written(room_figures: Room) -
     )
     before = await room_figures.totals()
 
-    await room_figures.figures.write_down()
-    await room_figures.figures.write_down()
+    await room_figures.figures.flush()
+    await room_figures.figures.flush()
 
-    assert before == AheadTotals()
-    assert await room_figures.totals() == AheadTotals(
+    assert before == PrefetchTotals()
+    assert await room_figures.totals() == PrefetchTotals(
         calls=10, tried=3, served=1, saved=timedelta(seconds=1.5)
     )
     assert (room_figures.meter.calls, room_figures.meter.tries, room_figures.meter.hits) == (
@@ -399,28 +399,28 @@ async def test_who_waited_longer_than_it_took_has_won_nothing_and_lost_nothing(
     room_figures.figures.served(
         OPEN_ROOM_ANA, PUBLIC, None, took=timedelta(seconds=1), waited=timedelta(seconds=2)
     )
-    await room_figures.figures.write_down()
+    await room_figures.figures.flush()
 
-    assert await room_figures.totals() == AheadTotals(served=1)
+    assert await room_figures.totals() == PrefetchTotals(served=1)
 
 
 async def test_why_something_was_wasted_is_for_the_meter(room_figures: Room) -> None:
-    room_figures.figures.wasted(Waste.EXPIRED)
-    await room_figures.figures.write_down()
+    room_figures.figures.wasted(WasteReason.EXPIRED)
+    await room_figures.figures.flush()
 
-    assert room_figures.meter.waste == [Waste.EXPIRED]
-    assert await room_figures.totals() == AheadTotals()
+    assert room_figures.meter.waste == [WasteReason.EXPIRED]
+    assert await room_figures.totals() == PrefetchTotals()
 
 
 async def test_what_cannot_be_written_is_written_later(room_figures: Room) -> None:
     room_figures.figures.called(OPEN_ROOM_ANA, PUBLIC)
     room_figures.counts.away = True
     with pytest.raises(StoreUnavailable):
-        await room_figures.figures.write_down()
+        await room_figures.figures.flush()
 
     room_figures.figures.called(OPEN_ROOM_ANA, PUBLIC)
     room_figures.counts.away = False
-    await room_figures.figures.write_down()
+    await room_figures.figures.flush()
 
     assert (await room_figures.totals()).calls == 2
 
@@ -439,14 +439,14 @@ async def test_what_is_counted_when_it_ends_is_still_written(room_figures: Room)
 async def test_nobody_is_shown_what_was_counted_above_their_clearance(room_figures: Room) -> None:
     room_figures.figures.called(SECRETARY, SECRET)
     room_figures.figures.tried(SECRETARY, SECRET, edge())
-    await room_figures.figures.write_down()
+    await room_figures.figures.flush()
     await room_figures.figures.tell()
     await room_figures.record(edge(), 30, 30, SECRET)
 
-    assert await room_figures.totals() == AheadTotals()
+    assert await room_figures.totals() == PrefetchTotals()
     assert await room_figures.use.ahead.list_edges(OPEN_ROOM_ANA) == []
     assert await room_figures.told() == []
-    assert await room_figures.totals(SECRETARY) == AheadTotals(calls=1, tried=1)
+    assert await room_figures.totals(SECRETARY) == PrefetchTotals(calls=1, tried=1)
     assert len(await room_figures.use.ahead.list_edges(SECRETARY)) == 1
 
 
@@ -457,10 +457,10 @@ async def test_an_edge_that_turned_live_is_told_and_one_that_fell_back_too(
         room_figures.figures.predicted(OPEN_ROOM_ANA, PUBLIC, edge(), live=live)
     room_figures.figures.predicted(OPEN_ROOM_ANA, PUBLIC, edge(WRITE, None), live=True)
 
-    await room_figures.figures.write_down()
-    await room_figures.figures.write_down()
+    await room_figures.figures.flush()
+    await room_figures.figures.flush()
 
-    assert [(each.type, each.facts) for each in await room_figures.told()] == [
+    assert [(each.type, each.details) for each in await room_figures.told()] == [
         ("ahead.live", {"after": "sky.forecast", "tool": "files.read"}),
         ("ahead.shadow", {"after": "sky.forecast", "tool": "files.read"}),
     ]
@@ -480,28 +480,28 @@ async def test_of_a_server_that_is_gone_or_that_not_all_may_know_of_nothing_is_t
     else:
         room_figures.label("sky", Label(Level.TEAM))
 
-    await room_figures.figures.write_down()
+    await room_figures.figures.flush()
 
-    assert [each.facts for each in await room_figures.told()] == [
+    assert [each.details for each in await room_figures.told()] == [
         {"after": "", "tool": "files.read"}
     ]
 
 
 async def test_sums_are_told_where_something_was_made_and_each_once(room_figures: Room) -> None:
     room_figures.figures.called(OPEN_ROOM_ANA, PUBLIC)
-    await room_figures.figures.write_down()
+    await room_figures.figures.flush()
     await room_figures.figures.tell()
     room_figures.figures.called(OPEN_ROOM_ANA, PUBLIC)
     room_figures.figures.tried(OPEN_ROOM_ANA, PUBLIC, edge())
     room_figures.figures.served(
         OPEN_ROOM_ANA, PUBLIC, edge(), took=timedelta(seconds=1), waited=timedelta()
     )
-    await room_figures.figures.write_down()
+    await room_figures.figures.flush()
 
     await room_figures.figures.tell()
     await room_figures.figures.tell()
 
-    assert [(each.type, each.facts) for each in await room_figures.told()] == [
+    assert [(each.type, each.details) for each in await room_figures.told()] == [
         ("ahead.figures", {"calls": 1, "tried": 1, "served": 1, "saved_ms": 1000})
     ]
 
@@ -525,9 +525,9 @@ async def test_edges_are_shown_between_tools_that_the_caller_is_offered(room_fig
 
 async def test_what_was_turned_down_is_told_until_it_is_made(room_figures: Room) -> None:
     await room_figures.record(edge(), 30, 29)
-    figures = room_figures.gateway.ahead.figures
+    figures = room_figures.gateway.ahead.metrics
     ref = ToolRef("files", "read")
-    wanted = Wanted(ref=ref, pin="pin", arguments={}, proven=True, edge=edge())
+    wanted = ReadRequest(ref=ref, pin="pin", arguments={}, proven=True, edge=edge())
 
     figures.turned_down(wanted, "worth_it")
     figures.turned_down(replace(wanted, edge=None), "awake")
@@ -544,8 +544,8 @@ async def test_whoever_sees_servers_sees_how_they_are_switched(room_figures: Roo
     look = await room_figures.use.ahead.show(VIEWER)
 
     assert [(its.server.name, its.mode, its.external) for its in look.servers] == [
-        ("files", AheadMode.LIVE, False),
-        ("tracker", AheadMode.LIVE, False),
+        ("files", PrefetchMode.LIVE, False),
+        ("tracker", PrefetchMode.LIVE, False),
     ]
 
 
@@ -555,7 +555,7 @@ async def test_what_waits_to_be_written_is_bounded(room_figures: Room) -> None:
     for number in range(10_100):
         room_figures.figures.tried(OPEN_ROOM_ANA, PUBLIC, edge(ToolPlace(FILES, f"read{number}")))
     room_figures.counts.away = False
-    await room_figures.figures.write_down()
+    await room_figures.figures.flush()
 
     assert (await room_figures.totals()).tried == 10_000
 
@@ -564,35 +564,35 @@ ANA = a_person("ana", roles=[Role.OPERATOR])
 MEMBER = a_person("max", roles=[Role.MEMBER])
 SWITCH_AHEAD_FILES = an_approved_server("files")
 SWITCH_AHEAD_SECRET = replace(an_approved_server("vault"), label=Label(Level.CONFIDENTIAL))
-OFF, SHADOW, LIVE = AheadMode.OFF, AheadMode.SHADOW, AheadMode.LIVE
+OFF, SHADOW, LIVE = PrefetchMode.OFF, PrefetchMode.SHADOW, PrefetchMode.LIVE
 
 
 class SwitchAheadRoom:
     def __init__(self) -> None:
-        self.world, self.bus, self.audit = MemoryWorld(), MemoryBus(), MemoryAudit()
+        self.world, self.bus, self.audit = InMemoryStore(), MemoryBus(), MemoryAudit()
         self.world.spaces[ANA.space] = a_space()
         for server in (SWITCH_AHEAD_FILES, SWITCH_AHEAD_SECRET):
             self.world.servers[ANA.space, server.id] = server
         self.log = MemoryEventLog(self.world, self.bus)
         settings = MemorySpaceSettings(self.world)
-        self.board = Switchboard(settings=settings, bus=self.bus, terms=AheadTerms())
+        self.board = Switchboard(settings=settings, bus=self.bus, terms=PrefetchLimits())
         servers = ClearedServers(MemoryServers(self.world))
         counts = MemoryLearntCounts(self.world)
-        self.use = SwitchAhead(
+        self.use = SwitchPrefetch(
             settings=settings,
             servers=servers,
             audit=self.audit,
             bus=self.bus,
-            show=ShowAhead(board=self.board, servers=servers, counts=counts),
-            news=AheadNews(log=self.log),
+            show=ShowPrefetch(board=self.board, servers=servers, counts=counts),
+            news=PrefetchEvents(log=self.log),
         )
 
-    async def switch(self, caller: Principal, wish: AheadWish) -> Switches:
+    async def switch(self, caller: Principal, wish: PrefetchSpec) -> Switches:
         return (await self.use(caller, wish)).switches
 
     async def told(self, caller: Principal = ANA) -> list[Any]:
         page = await self.log.read(caller, TOPIC, after=0, limit=10)
-        return [entry.facts for entry in page.entries]
+        return [entry.details for entry in page.entries]
 
 
 @pytest.fixture
@@ -601,8 +601,8 @@ def room_switch_ahead() -> SwitchAheadRoom:
 
 
 async def test_a_space_is_switched_off_and_on(room_switch_ahead: SwitchAheadRoom) -> None:
-    off = await room_switch_ahead.switch(ANA, AheadWish(mode=OFF))
-    live = await room_switch_ahead.switch(ANA, AheadWish(mode=LIVE))
+    off = await room_switch_ahead.switch(ANA, PrefetchSpec(mode=OFF))
+    live = await room_switch_ahead.switch(ANA, PrefetchSpec(mode=LIVE))
 
     assert (off.mode, live.mode) == (OFF, LIVE)
     assert await room_switch_ahead.told() == [
@@ -615,9 +615,11 @@ async def test_one_server_is_switched_and_the_others_are_not(
     room_switch_ahead: SwitchAheadRoom,
 ) -> None:
     await room_switch_ahead.switch(
-        ANA, AheadWish(servers={"files": ServerWish(LIVE, external=True)})
+        ANA, PrefetchSpec(servers={"files": ServerPrefetchSpec(LIVE, external=True)})
     )
-    switches = await room_switch_ahead.switch(ANA, AheadWish(servers={"files": ServerWish(SHADOW)}))
+    switches = await room_switch_ahead.switch(
+        ANA, PrefetchSpec(servers={"files": ServerPrefetchSpec(SHADOW)})
+    )
 
     assert switches.own(SWITCH_AHEAD_FILES) == ServerSwitch(SHADOW, external=True)
     assert (switches.mode_of(SWITCH_AHEAD_FILES), switches.mode_of(SWITCH_AHEAD_SECRET)) == (
@@ -634,7 +636,7 @@ async def test_one_server_is_switched_and_the_others_are_not(
 async def test_a_space_that_does_not_want_to_be_learnt_from_is_not(
     room_switch_ahead: SwitchAheadRoom,
 ) -> None:
-    switches = await room_switch_ahead.switch(ANA, AheadWish(learning=False))
+    switches = await room_switch_ahead.switch(ANA, PrefetchSpec(learning=False))
 
     assert (switches.learning, switches.mode) == (False, LIVE)
 
@@ -642,8 +644,12 @@ async def test_a_space_that_does_not_want_to_be_learnt_from_is_not(
 async def test_what_is_changed_is_in_the_audit_and_what_is_not_is_not(
     room_switch_ahead: SwitchAheadRoom,
 ) -> None:
-    await room_switch_ahead.switch(ANA, AheadWish(mode=OFF, servers={"files": ServerWish(OFF)}))
-    await room_switch_ahead.switch(ANA, AheadWish(mode=OFF, servers={"files": ServerWish(OFF)}))
+    await room_switch_ahead.switch(
+        ANA, PrefetchSpec(mode=OFF, servers={"files": ServerPrefetchSpec(OFF)})
+    )
+    await room_switch_ahead.switch(
+        ANA, PrefetchSpec(mode=OFF, servers={"files": ServerPrefetchSpec(OFF)})
+    )
 
     assert [(act["action"], act["subject"]) for act in room_switch_ahead.audit.acts] == [
         ("ahead.switched", "space"),
@@ -656,17 +662,17 @@ async def test_the_others_are_told_also_where_nothing_changed(
     room_switch_ahead: SwitchAheadRoom,
 ) -> None:
     """Whoever throws it again means that it did not work."""
-    await room_switch_ahead.switch(ANA, AheadWish(mode=OFF))
+    await room_switch_ahead.switch(ANA, PrefetchSpec(mode=OFF))
 
     with room_switch_ahead.bus.listen(ANA.space, AHEAD) as bell:
-        await room_switch_ahead.switch(ANA, AheadWish(mode=OFF))
+        await room_switch_ahead.switch(ANA, PrefetchSpec(mode=OFF))
 
         assert bell.rung
 
 
 async def test_it_takes_somebody_who_approves_servers(room_switch_ahead: SwitchAheadRoom) -> None:
     with pytest.raises(NotPermitted):
-        await room_switch_ahead.switch(MEMBER, AheadWish(mode=OFF))
+        await room_switch_ahead.switch(MEMBER, PrefetchSpec(mode=OFF))
 
     assert (await room_switch_ahead.board.current(ANA)).mode is LIVE
 
@@ -677,7 +683,7 @@ async def test_a_server_that_one_may_not_know_of_is_not_there(
     for name in ("vault", "nowhere"):
         with pytest.raises(ServerNotFound):
             await room_switch_ahead.switch(
-                ANA, AheadWish(mode=OFF, servers={name: ServerWish(OFF)})
+                ANA, PrefetchSpec(mode=OFF, servers={name: ServerPrefetchSpec(OFF)})
             )
 
     assert (await room_switch_ahead.board.current(ANA)).mode is LIVE
@@ -689,7 +695,9 @@ async def test_of_a_server_only_those_are_told_who_may_know_of_it(
 ) -> None:
     sue = replace(ANA, clearance=Label(Level.CONFIDENTIAL))
 
-    await room_switch_ahead.switch(sue, AheadWish(mode=SHADOW, servers={"vault": ServerWish(OFF)}))
+    await room_switch_ahead.switch(
+        sue, PrefetchSpec(mode=SHADOW, servers={"vault": ServerPrefetchSpec(OFF)})
+    )
 
     assert await room_switch_ahead.told(replace(ANA, clearance=PUBLIC)) == [
         {"mode": "shadow", "learning": True}

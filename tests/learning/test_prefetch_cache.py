@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.calls import Answer, Called, Question, Wanted
+from portico.gateway.core.calls import Called, ClientCapability, Question, ToolResult
 from portico.gateway.core.catalog_snapshot import Tool
 from portico.gateway.core.errors import (
     InputUnsupported,
@@ -22,16 +22,16 @@ from portico.gateway.core.servers import Http
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
-from portico.learning.core.prefetch import Waste
+from portico.learning.core.prefetch import WasteReason
 from portico.learning.core.prefetch_cache import Paces
 from portico.learning.core.prefetch_gates import (
-    AheadMode,
-    AheadTerms,
+    PrefetchLimits,
+    PrefetchMode,
     ServerSwitch,
     SpaceSwitches,
     Unsettled,
 )
-from portico.learning.prefetch_cache import DeafLine
+from portico.learning.prefetch_cache import NullChannel
 from portico.testing.gateway import a_tool, text
 from portico.testing.gateway_fakes import ANYTHING
 from portico.testing.guard import MemoryRules
@@ -127,7 +127,7 @@ async def test_one_that_breaks_off_is_made_by_whoever_has_joined_it(room: AheadR
 
     assert answer == text("again")
     assert paths(room) == ["a", "a"]
-    assert room.meter.waste == [Waste.FAILED]
+    assert room.meter.waste == [WasteReason.FAILED]
 
 
 async def test_whoever_goes_away_takes_the_call_that_they_joined_along(room: AheadRoom) -> None:
@@ -150,7 +150,7 @@ async def test_it_takes_no_longer_than_it_may(room: AheadRoom) -> None:
         await room.ahead(room.wanted())
 
         assert len(room.lane.buffer) == 0
-    assert room.meter.waste == [Waste.CANCELLED]
+    assert room.meter.waste == [WasteReason.CANCELLED]
 
 
 async def test_it_waits_for_a_short_while_only(room: AheadRoom) -> None:
@@ -166,7 +166,7 @@ async def test_it_waits_for_a_short_while_only(room: AheadRoom) -> None:
 
         assert len(room.lane.buffer) == 0
     assert (served.answer.meta is None, made.answer.meta is None) == (False, True)
-    assert room.meter.waste == [Waste.EXPIRED]
+    assert room.meter.waste == [WasteReason.EXPIRED]
 
 
 async def test_what_was_read_before_a_change_is_not_served_after_it(room: AheadRoom) -> None:
@@ -179,7 +179,7 @@ async def test_what_was_read_before_a_change_is_not_served_after_it(room: AheadR
             assert len(room.lane.buffer) == 0
 
             assert (await room.asked()).answer.meta is None
-    assert room.meter.waste == [Waste.CHANGED, Waste.CHANGED]
+    assert room.meter.waste == [WasteReason.CHANGED, WasteReason.CHANGED]
 
 
 @pytest.mark.parametrize("here", [True, False])
@@ -214,7 +214,7 @@ async def test_a_change_while_it_is_read_dooms_it(room: AheadRoom) -> None:
         room.upstreams.release("files")
         await writing
         assert (await room.asked()).answer.meta is None
-    assert room.meter.waste == [Waste.CHANGED]
+    assert room.meter.waste == [WasteReason.CHANGED]
 
 
 async def test_nothing_is_read_while_something_is_changed(room: AheadRoom) -> None:
@@ -263,7 +263,7 @@ async def test_what_is_not_known_to_be_true_still_is_a_call_of_its_own(
     between = ["files.write"] if claimed == "changed here" else []
     called = [str(ref) for ref, _ in room.upstreams.called]
     assert called == ["files.read", *between, "files.read"]
-    assert room.meter.waste == [Waste.CHANGED]
+    assert room.meter.waste == [WasteReason.CHANGED]
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -273,7 +273,7 @@ async def test_what_is_switched_off_just_before_it_is_sent_is_not_sent(
     async with room.running():
         await room.run_ahead.these(ANA, [room.wanted()])
         if whole:
-            await room.switch(SpaceSwitches(mode=AheadMode.SHADOW))
+            await room.switch(SpaceSwitches(mode=PrefetchMode.SHADOW))
         else:
             await room.use.switch_server(ANA, "files", enabled=False)
         await room.landed()
@@ -285,7 +285,7 @@ async def test_what_is_switched_off_just_before_it_is_sent_is_not_sent(
 async def test_a_tool_that_changes_while_it_is_called_is_not_served(room: AheadRoom) -> None:
     changed = replace(a_tool("files.read", "Other."), accepted_pin=READ.pin)
 
-    def change(_given: JsonObject) -> Answer:
+    def change(_given: JsonObject) -> ToolResult:
         room.replace(changed, WRITE, DELETE, LIST)
         return text("read it")
 
@@ -294,7 +294,7 @@ async def test_a_tool_that_changes_while_it_is_called_is_not_served(room: AheadR
         await room.ahead(room.wanted())
 
         assert len(room.lane.buffer) == 0
-    assert room.meter.waste == [Waste.CHANGED]
+    assert room.meter.waste == [WasteReason.CHANGED]
 
 
 async def test_a_tool_that_changes_before_it_is_called_is_not_called(room: AheadRoom) -> None:
@@ -336,14 +336,14 @@ async def test_the_kill_switch_ends_what_is_under_way_and_what_waits(room: Ahead
         await room.run_ahead.these(ANA, [room.wanted(path="b")])
         await room.until(lambda: len(room.upstreams.called) == 2)
 
-        await room.switch(SpaceSwitches(mode=AheadMode.OFF))
+        await room.switch(SpaceSwitches(mode=PrefetchMode.OFF))
         room.lane.switched(ANA.space, await room.board.current(ANA))
         await room.landed()
 
         assert (len(room.lane.buffer), room.lane.spaces) == (0, set())
         room.upstreams.release("files")
         assert await room.run_ahead.these(ANA, [room.wanted()]) == []
-    assert room.meter.waste == [Waste.SWITCHED, Waste.SWITCHED]
+    assert room.meter.waste == [WasteReason.SWITCHED, WasteReason.SWITCHED]
     assert room.closed == [("files.read", "switched_on")]
 
 
@@ -351,7 +351,7 @@ async def test_who_has_not_heard_of_the_switch_yet_looks_before_serving(room: Ah
     _, server = room._server("files")
     async with room.running():
         await room.ahead(room.wanted())
-        await room.switch(SpaceSwitches(servers={server.id: ServerSwitch(AheadMode.SHADOW)}))
+        await room.switch(SpaceSwitches(servers={server.id: ServerSwitch(PrefetchMode.SHADOW)}))
 
         assert (await room.asked()).answer.meta is None
 
@@ -365,7 +365,7 @@ async def test_who_has_not_heard_of_the_switch_yet_looks_before_serving(room: Ah
     ],
 )
 async def test_what_is_no_answer_for_a_caller_is_thrown_away(
-    room: AheadRoom, answer: Answer
+    room: AheadRoom, answer: ToolResult
 ) -> None:
     room.upstreams.replies[READ.ref] = answer
     async with room.running():
@@ -376,15 +376,15 @@ async def test_what_is_no_answer_for_a_caller_is_thrown_away(
 
 
 async def test_a_server_that_wants_to_ask_its_caller_is_not_answered_and_not_believed() -> None:
-    line = DeafLine("files.read")
+    line = NullChannel("files.read")
 
     with pytest.raises(InputUnsupported):
-        await line.ask(Question(Wanted.ELICITATION, {}))
+        await line.ask(Question(ClientCapability.ELICITATION, {}))
     await line.progress(1, 2, "half")
     await line.log({})
 
     assert line.asked
-    assert (line.able, line.log_level) == (frozenset(Wanted), None)
+    assert (line.able, line.log_level) == (frozenset(ClientCapability), None)
 
 
 async def test_a_mark_that_a_server_puts_on_its_own_answer_is_taken_off(room: AheadRoom) -> None:
@@ -395,12 +395,12 @@ async def test_a_mark_that_a_server_puts_on_its_own_answer_is_taken_off(room: Ah
 
 async def test_of_what_nobody_asks_for_only_that_it_was_allowed_is_known(room: AheadRoom) -> None:
     canary = "CANARY-7711"
-    room.upstreams.replies[READ.ref] = Answer([], structured={"id": canary})
+    room.upstreams.replies[READ.ref] = ToolResult([], structured={"id": canary})
     async with room.running():
         history = len(await room.use.list_calls(ANA))
         await room.ahead(room.wanted())
         await room.watching.work_through()
-        await room.gateway.lessons.write_down()
+        await room.gateway.observations.flush()
 
         assert len(await room.use.list_calls(ANA)) == history
         assert canary not in repr(vars(room.world))
@@ -417,14 +417,14 @@ async def test_a_process_that_ends_leaves_nothing_behind(room: AheadRoom) -> Non
         await room.until(lambda: len(room.upstreams.called) == 2)
 
     assert (len(room.lane.buffer), room.lane.under_way) == (0, 0)
-    assert room.meter.waste == [Waste.CANCELLED, Waste.CANCELLED]
+    assert room.meter.waste == [WasteReason.CANCELLED, WasteReason.CANCELLED]
     assert await room.run_ahead.these(ANA, [room.wanted()]) == []
 
 
 async def test_one_that_is_called_off_at_once_leaves_nothing_behind(room: AheadRoom) -> None:
     async with room.running():
         await room.run_ahead.these(ANA, [room.wanted()])
-        room.lane.drop(lambda _: True, Waste.CANCELLED)
+        room.lane.drop(lambda _: True, WasteReason.CANCELLED)
         await room.landed()
 
         assert len(room.lane.buffer) == 0
@@ -441,11 +441,11 @@ async def test_whoever_really_asks_does_not_wait_behind_what_nobody_asked(room: 
         room.upstreams.release("files")
 
         assert (await asking).answer == text("read something else")
-    assert room.meter.waste == [Waste.CANCELLED]
+    assert room.meter.waste == [WasteReason.CANCELLED]
 
 
 async def test_a_bound_on_what_is_under_way_is_never_passed() -> None:
-    room = AheadRoom(AheadTerms(calls_a_minute=1))
+    room = AheadRoom(PrefetchLimits(calls_a_minute=1))
     async with room.running():
         await room.ahead(room.wanted(), room.wanted(path="b"))
 

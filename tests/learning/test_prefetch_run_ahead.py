@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.servers import TEAM
-from portico.guard.core.access_request import Act
+from portico.guard.core.access_request import AccessRequest
 from portico.guard.core.errors import LimitReached
 from portico.guard.core.keys import Purpose, StoredKey
 from portico.guard.core.rate_limits import CallRates
@@ -17,8 +17,8 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.observed_calls import Origin, Source, Wanted
-from portico.learning.core.prefetch_gates import GATES, AheadTerms, ServerSwitch, SpaceSwitches
+from portico.learning.core.observed_calls import Origin, ReadRequest, Source
+from portico.learning.core.prefetch_gates import GATES, PrefetchLimits, ServerSwitch, SpaceSwitches
 from portico.testing.gateway import a_tool, text
 from portico.testing.gateway_fakes import ANYTHING
 from portico.testing.guard import MemoryCallLimits, MemoryRules
@@ -31,7 +31,7 @@ def meanwhile(room: AheadRoom, happens: Callable[[], Awaitable[object]]) -> None
     """While a limit is used for it, which is a trip to the database."""
 
     class Slow(MemoryCallLimits):
-        async def take_ahead(self, act: Act, share: float) -> None:
+        async def take_ahead(self, act: AccessRequest, share: float) -> None:
             await happens()
 
     limits = Slow(CallRates())
@@ -54,7 +54,7 @@ def a_key(room: AheadRoom) -> Principal:
     return replace(ANA, key="k1")
 
 
-async def begun(room: AheadRoom, *wanted: Wanted, caller: Principal = ANA) -> list[str]:
+async def begun(room: AheadRoom, *wanted: ReadRequest, caller: Principal = ANA) -> list[str]:
     """In the end, what was called."""
     async with room.running():
         await room.ahead(*wanted, caller=caller)
@@ -105,13 +105,13 @@ async def test_nothing_is_called_for_whoever_could_not_call_it_by_now(
     assert room.closed == [("files.read", gate)]
 
 
-def raised(room: AheadRoom) -> Wanted:
+def raised(room: AheadRoom) -> ReadRequest:
     """An operator has said meanwhile that it changes something."""
     room.replace(replace(READ, effect=Effect.IRREVERSIBLE), WRITE, DELETE, LIST)
     return room.wanted()
 
 
-def never_waited_for(room: AheadRoom) -> Wanted:
+def never_waited_for(room: AheadRoom) -> ReadRequest:
     other = a_tool("files.stat", "Tells the size of a file.", effect=Effect.LOCAL_READ)
     room.replace(READ, WRITE, DELETE, LIST, other)
     return room.wanted(other)
@@ -130,7 +130,7 @@ def never_waited_for(room: AheadRoom) -> Wanted:
     ids=["a write", "for good", "by now a write", "unfit", "made up", "not known to be slow"],
 )
 async def test_what_a_gate_keeps_out_is_not_called(
-    wanted_in: Callable[[AheadRoom], Wanted], gate: str
+    wanted_in: Callable[[AheadRoom], ReadRequest], gate: str
 ) -> None:
     room = AheadRoom(rules=MemoryRules([ANYTHING]))
     wanted = wanted_in(room)
@@ -180,13 +180,13 @@ async def test_what_leaves_the_machine_is_called_only_where_an_operator_has_said
 
 
 async def test_what_a_stranger_said_or_somebody_keeps_secret_does_not_leave_the_machine() -> None:
-    room = AheadRoom(AheadTerms(external=frozenset({"sky"})), rules=MemoryRules([ANYTHING]))
+    room = AheadRoom(PrefetchLimits(external=frozenset({"sky"})), rules=MemoryRules([ANYTHING]))
     room.slow(WEATHER)
     theirs = {"path": {Source(Origin.RESULT, room.place(READ))}}
     wanted = room.wanted(WEATHER)
 
     assert await begun(room, replace(wanted, sources=theirs)) == []
-    await room.doors.contexts.rise(ANA, TEAM, untrusted=False)
+    await room.doors.contexts.raise_taint(ANA, TEAM, untrusted=False)
     assert await begun(room, wanted) == []
     assert room.closed == [("sky.forecast", "stays_here")] * 2
 
@@ -204,7 +204,7 @@ async def test_the_callers_own_limit_is_not_used_and_little_of_all_others(room: 
 
 
 async def test_what_costs_money_is_called_until_that_is_spent() -> None:
-    room = AheadRoom(AheadTerms(dollars=0.1, prices={"files.*": 0.06}))
+    room = AheadRoom(PrefetchLimits(dollars=0.1, prices={"files.*": 0.06}))
     async with room.running():
         await room.ahead(room.wanted())
         await room.ahead(room.wanted(path="b"))
@@ -225,7 +225,7 @@ async def test_what_waits_already_is_not_called_again(room: AheadRoom) -> None:
 async def test_reads_that_hang_on_others_follow_as_answers_come(room: AheadRoom) -> None:
     """And only so far."""
 
-    def then(answer: Answer) -> list[Wanted]:
+    def then(answer: ToolResult) -> list[ReadRequest]:
         path = f"{answer.content[0]['text']}x"
         return [replace(room.wanted(path=path), then=then)]
 
@@ -238,7 +238,7 @@ async def test_reads_that_hang_on_others_follow_as_answers_come(room: AheadRoom)
 
 async def test_what_was_read_and_not_taken_in_yet_counts_for_where_it_may_be_sent() -> None:
     """The task itself is still clean: nobody has been told the answer."""
-    room = AheadRoom(AheadTerms(external=frozenset({"sky"})))
+    room = AheadRoom(PrefetchLimits(external=frozenset({"sky"})))
     room.label("files", TEAM, trusted=True)
     room.label("sky", clearance=Label(Level.PUBLIC))
     room.slow(WEATHER)
@@ -258,7 +258,7 @@ async def test_what_was_read_and_not_taken_in_yet_counts_for_where_it_may_be_sen
 async def test_what_breaks_in_what_follows_breaks_nothing_else(
     room: AheadRoom, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def then(answer: Answer) -> list[Wanted]:
+    def then(answer: ToolResult) -> list[ReadRequest]:
         raise KeyError(str(answer))
 
     room.upstreams.replies[READ.ref] = text("CANARY-7711")

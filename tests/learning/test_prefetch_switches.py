@@ -11,8 +11,8 @@ from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
 from portico.learning.core.prefetch_gates import (
-    AheadMode,
-    AheadTerms,
+    PrefetchLimits,
+    PrefetchMode,
     SpaceSwitches,
     Switches,
     switches_json,
@@ -20,15 +20,15 @@ from portico.learning.core.prefetch_gates import (
 from portico.learning.prefetch_switches import AHEAD, Switchboard
 from portico.testing.engine import MemoryBus
 from portico.testing.guard import MemorySpaceSettings, a_person, a_space
-from portico.testing.memory_store import MemoryWorld
+from portico.testing.memory_store import InMemoryStore
 
 ANA = a_person("ana")
 HOUR = timedelta(hours=1)
-OFF = switches_json(SpaceSwitches(mode=AheadMode.OFF))
+OFF = switches_json(SpaceSwitches(mode=PrefetchMode.OFF))
 
 
 class CountedSettings(MemorySpaceSettings):
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         super().__init__(world)
         self.read = 0
         self.away = False
@@ -46,7 +46,7 @@ class Lane:
     def __init__(self, *spaces: SpaceId) -> None:
         self.under_way = {*spaces}
         self.ended = asyncio.Event()
-        self.heard: list[tuple[SpaceId, AheadMode]] = []
+        self.heard: list[tuple[SpaceId, PrefetchMode]] = []
 
     @property
     def spaces(self) -> Collection[SpaceId]:
@@ -54,7 +54,7 @@ class Lane:
 
     def switched(self, space: SpaceId, switches: Switches) -> None:
         self.heard.append((space, switches.mode))
-        if switches.mode is not AheadMode.LIVE:
+        if switches.mode is not PrefetchMode.LIVE:
             self.under_way.discard(space)
             self.ended.set()
 
@@ -62,12 +62,12 @@ class Lane:
 class Process:
     """One of several that share what was decided."""
 
-    def __init__(self, world: MemoryWorld, bus: MemoryBus, oldest: timedelta = HOUR) -> None:
+    def __init__(self, world: InMemoryStore, bus: MemoryBus, oldest: timedelta = HOUR) -> None:
         self.settings = CountedSettings(world)
         self.board = Switchboard(
             settings=self.settings,
             bus=bus,
-            terms=AheadTerms(external=frozenset({"search"})),
+            terms=PrefetchLimits(external=frozenset({"search"})),
             oldest=oldest,
             every=timedelta(0),
         )
@@ -84,14 +84,14 @@ class Process:
 
 
 @pytest.fixture
-def world() -> MemoryWorld:
-    world = MemoryWorld()
+def world() -> InMemoryStore:
+    world = InMemoryStore()
     world.spaces[ANA.space] = a_space()
     return world
 
 
 @pytest.fixture
-def here(world: MemoryWorld) -> Process:
+def here(world: InMemoryStore) -> Process:
     return Process(world, MemoryBus())
 
 
@@ -100,7 +100,7 @@ async def test_what_a_space_has_decided_counts_with_the_configuration(here: Proc
 
     switches = await here.board.current(ANA)
 
-    assert (switches.mode, switches.installation) == (AheadMode.OFF, AheadMode.LIVE)
+    assert (switches.mode, switches.installation) == (PrefetchMode.OFF, PrefetchMode.LIVE)
     assert switches.external == {"search"}
 
 
@@ -111,7 +111,7 @@ async def test_it_is_not_read_each_time_nor_by_each_who_asks_at_once(here: Proce
     assert (len(found), here.settings.read) == (5, 1)
 
 
-async def test_who_is_told_of_a_change_goes_by_it(world: MemoryWorld) -> None:
+async def test_who_is_told_of_a_change_goes_by_it(world: InMemoryStore) -> None:
     bus = MemoryBus()
     here = Process(world, bus)
     before = await here.board.current(ANA)
@@ -120,19 +120,22 @@ async def test_who_is_told_of_a_change_goes_by_it(world: MemoryWorld) -> None:
     bus.wake(ANA.space, AHEAD)
     after = await here.board.current(ANA)
 
-    assert (before.mode, after.mode) == (AheadMode.LIVE, AheadMode.OFF)
+    assert (before.mode, after.mode) == (PrefetchMode.LIVE, PrefetchMode.OFF)
 
 
-async def test_who_is_not_told_finds_out(world: MemoryWorld) -> None:
+async def test_who_is_not_told_finds_out(world: InMemoryStore) -> None:
     here = Process(world, MemoryBus(), oldest=timedelta(0))
     before = await here.board.current(ANA)
 
     await here.settings.put(ANA, AHEAD, OFF)
 
-    assert (before.mode, (await here.board.current(ANA)).mode) == (AheadMode.LIVE, AheadMode.OFF)
+    assert (before.mode, (await here.board.current(ANA)).mode) == (
+        PrefetchMode.LIVE,
+        PrefetchMode.OFF,
+    )
 
 
-async def test_in_every_process_what_is_under_way_is_ended(world: MemoryWorld) -> None:
+async def test_in_every_process_what_is_under_way_is_ended(world: InMemoryStore) -> None:
     """The bus is one here; across processes it is PostgreSQL's."""
     bus = MemoryBus()
     one, other = Process(world, bus), Process(world, bus)
@@ -146,10 +149,10 @@ async def test_in_every_process_what_is_under_way_is_ended(world: MemoryWorld) -
         for process, lane in zip((one, other), lanes, strict=True):
             both.create_task(process.until_nothing_is_under_way(lane))
 
-    assert [lane.heard for lane in lanes] == [[(ANA.space, AheadMode.OFF)]] * 2
+    assert [lane.heard for lane in lanes] == [[(ANA.space, PrefetchMode.OFF)]] * 2
 
 
-async def test_where_nothing_is_under_way_nobody_looks(world: MemoryWorld) -> None:
+async def test_where_nothing_is_under_way_nobody_looks(world: InMemoryStore) -> None:
     here = Process(world, MemoryBus(), oldest=timedelta(0))
     here.board.obeyed_by(Lane())
     task = asyncio.create_task(here.board.run())
@@ -163,7 +166,7 @@ async def test_where_nothing_is_under_way_nobody_looks(world: MemoryWorld) -> No
 
 
 async def test_while_nobody_can_tell_what_is_decided_nothing_goes_on(
-    world: MemoryWorld, caplog: pytest.LogCaptureFixture
+    world: InMemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     here, lane = Process(world, MemoryBus(), oldest=timedelta(0)), Lane(ANA.space)
     await here.board.current(ANA)
@@ -171,7 +174,7 @@ async def test_while_nobody_can_tell_what_is_decided_nothing_goes_on(
 
     await here.until_nothing_is_under_way(lane)
 
-    assert lane.heard[0] == (ANA.space, AheadMode.OFF)
+    assert lane.heard[0] == (ANA.space, PrefetchMode.OFF)
     assert "nothing is done ahead while its switches cannot be read" in caplog.text
     with pytest.raises(StoreUnavailable):
         await here.board.current(ANA)

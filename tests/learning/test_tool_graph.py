@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import Tool
 from portico.gateway.core.inferred_schema import Passed, ToolPlace
-from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.access_request import AccessRequest, ActionTarget
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId
@@ -25,7 +25,7 @@ from portico.learning.observation import at_label
 from portico.learning.tool_graph import Graphs
 from portico.testing.gateway_fakes import ANYTHING
 from portico.testing.guard import MemoryRules
-from portico.testing.learning import MemoryEdgeBook, some_graphs
+from portico.testing.learning import MemoryEdgeStore, some_graphs
 from tests.gateway.open_room import ANA, READ, SECRETARY, WEATHER, OpenRoom, ref
 
 TEAM, SECRET = Label(Level.TEAM), Label(Level.RESTRICTED, frozenset({"hr"}))
@@ -58,7 +58,7 @@ class GraphRoom(OpenRoom):
         for tool in tools:
             await self.use.call_tool(caller, tool.ref, {})
             self.clock.turn(timedelta(seconds=1))
-        await self.gateway.lessons.write_down()
+        await self.gateway.observations.flush()
 
 
 @pytest.fixture
@@ -80,11 +80,11 @@ async def test_of_calls_it_is_learnt_which_came_after_which(room: GraphRoom) -> 
 
 
 async def test_and_which_took_what_another_gave(room: GraphRoom) -> None:
-    room.upstreams.replies[READ.ref] = Answer([], structured={"city": "Reykjavik"})
+    room.upstreams.replies[READ.ref] = ToolResult([], structured={"city": "Reykjavik"})
     await room.use.call_tool(ANA, READ.ref, {})
     room.clock.turn(timedelta(seconds=1))
     await room.use.call_tool(ANA, WEATHER.ref, {"place": "Reykjavik"})
-    await room.gateway.lessons.write_down()
+    await room.gateway.observations.flush()
 
     [hop] = (await room.graphs.explained(ANA)).before(WEATHER.ref)
 
@@ -93,22 +93,22 @@ async def test_and_which_took_what_another_gave(room: GraphRoom) -> None:
 
 
 async def test_calls_that_overlap_do_not_follow_each_other(room: GraphRoom) -> None:
-    lessons, server = room.gateway.lessons, room._server("files")[1]
+    lessons, server = room.gateway.observations, room._server("files")[1]
     act, began = _act(), room.clock.now()
 
-    lessons.note(act, server, began, Answer([]))
-    lessons.note(act, server, began, Answer([]))
-    await lessons.write_down()
+    lessons.note(act, server, began, ToolResult([]))
+    lessons.note(act, server, began, ToolResult([]))
+    await lessons.flush()
 
     assert await room.known() == {}
 
 
 async def test_what_is_called_for_a_run_teaches_no_order(room: GraphRoom) -> None:
-    lessons, server = room.gateway.lessons, room._server("files")[1]
+    lessons, server = room.gateway.observations, room._server("files")[1]
     for _ in range(3):
-        lessons.note(_act(), server, room.clock.now(), Answer([]), in_run=True)
+        lessons.note(_act(), server, room.clock.now(), ToolResult([]), in_run=True)
         room.clock.turn(timedelta(seconds=1))
-    await lessons.write_down()
+    await lessons.flush()
 
     assert await room.known() == {}
 
@@ -117,7 +117,7 @@ async def test_where_nothing_may_be_learnt_nothing_is_noted(room: GraphRoom) -> 
     async def never(_caller: Principal, /) -> bool:
         return False
 
-    room.gateway.lessons.learns = never
+    room.gateway.observations.learns = never
     await room.called(ANA, READ, WEATHER, READ)
 
     assert await room.known() == {}
@@ -131,7 +131,7 @@ async def test_what_was_noted_is_known_at_once_and_written_down_soon(room: Graph
 
     assert await room.known() == {"files.read -> sky.forecast": 1}
     assert room.world.edges == {}
-    await room.graphs.write_down()
+    await room.graphs.flush()
     [(place_, seen)] = room.world.edges.items()
     assert (place_[1], seen.times, seen.tasks) == (TEAM, 1, 1)
     assert await room.known() == {"files.read -> sky.forecast": 1}
@@ -194,7 +194,7 @@ async def test_nobody_is_told_what_was_learnt_above_their_clearance(room: GraphR
 
     assert await told(ANA) == (1, False, 2)
     assert await told(SECRETARY) == (2, True, 3)
-    await room.graphs.write_down()
+    await room.graphs.flush()
     again = some_graphs(room.world, room.gateway.catalogues, room.clock)
     assert await room.known(ANA, again) == {"sky.forecast -> files.write": 1}
     assert len(await room.known(SECRETARY, again)) == 2
@@ -240,7 +240,7 @@ async def test_what_other_processes_learn_is_read_now_and_then(room: GraphRoom) 
     other = some_graphs(room.world, room.gateway.catalogues, room.clock)
     assert await room.known() == {}
     other.note(ANA, TEAM, [room.edge("files.read -> sky.forecast")])
-    await other.write_down()
+    await other.flush()
     room.note("files.read -> sky.forecast", caller=in_task(ANA, 1))
 
     await room.graphs.read_again()
@@ -249,7 +249,7 @@ async def test_what_other_processes_learn_is_read_now_and_then(room: GraphRoom) 
     await room.graphs.read_again()
 
     assert await room.known() == {"files.read -> sky.forecast": 2}
-    await room.graphs.write_down()
+    await room.graphs.flush()
     assert await room.known() == {"files.read -> sky.forecast": 2}
     assert next(iter(room.world.edges.values())).times == 2
 
@@ -267,7 +267,7 @@ async def test_what_nobody_asks_for_is_let_go(room: GraphRoom) -> None:
     assert len(room.graphs._tables) == 0
 
 
-class Away(MemoryEdgeBook):
+class Away(MemoryEdgeStore):
     there = False
 
     async def learn(
@@ -283,12 +283,12 @@ async def test_what_cannot_be_written_waits(room: GraphRoom) -> None:
     both = [room.edge("files.read -> sky.forecast"), room.edge("files.read -> files.write")]
     room.graphs.note(ANA, TEAM, both)
     with pytest.raises(StoreUnavailable):
-        await room.graphs.write_down()
+        await room.graphs.flush()
 
     book.there = True
     room.graphs.note(ANA, TEAM, both[:1])
-    await room.graphs.write_down()
-    await room.graphs.write_down()
+    await room.graphs.flush()
+    await room.graphs.flush()
 
     assert {place[2]: seen.times for place, seen in room.world.edges.items()} == {
         both[0]: 2,
@@ -308,7 +308,7 @@ async def test_what_was_noted_is_written_when_the_house_is_closed(room: GraphRoo
     assert len(room.world.edges) == 1
 
 
-class Slow(MemoryEdgeBook):
+class Slow(MemoryEdgeStore):
     """The first writing takes until it is broken off."""
 
     begun = False
@@ -365,7 +365,7 @@ async def test_what_waits_and_what_is_held_is_bounded(
 
     [held] = room.graphs._tables.values()
     assert len(held.log) == 4
-    await room.graphs.write_down()
+    await room.graphs.flush()
     assert len(room.world.edges) == 5
     await room.graphs.of(ANA)
     [held] = room.graphs._tables.values()
@@ -380,7 +380,7 @@ async def test_only_so_many_edges_stay_in_the_store(
     room.clock.turn(timedelta(seconds=1))
     room.note("files.read -> files.write")
 
-    await room.graphs.write_down()
+    await room.graphs.flush()
 
     assert [place[2].later.tool for place in room.world.edges] == ["write"]
 
@@ -391,7 +391,7 @@ async def test_flows_that_were_counted_are_told_with_their_edge(room: GraphRoom)
     room.world.flows[ANA.space, Passed(read, "json.city", forecast, "place")] = 3
     room.world.flows[ANA.space, Passed(gone, "json.city", forecast, "place")] = 3
     room.note("files.read => sky.forecast")
-    await room.graphs.write_down()
+    await room.graphs.flush()
 
     assert [hop.fed for hop in (await room.graphs.of(ANA)).hops] == [()]
     [hop] = (await room.graphs.explained(ANA)).hops
@@ -415,7 +415,7 @@ async def test_whoever_may_not_see_tools_sees_no_graph(room: GraphRoom) -> None:
     use = room.use.graph
 
     for asked in (
-        use.figures(nobody),
+        use.metrics(nobody),
         use.ways(nobody, READ.ref, WEATHER.ref),
         use.communities(nobody),
         use.neighbours(nobody, READ.ref),
@@ -431,6 +431,6 @@ def test_it_is_written_by_the_house_at_exactly_its_label() -> None:
     assert (writer.space, writer.clearance, writer.id == SECRETARY.id) == (ANA.space, TEAM, False)
 
 
-def _act() -> Act:
-    aim = Aim(tool="files.read", server="files", effect=Effect.LOCAL_READ, pin=READ.pin)
-    return Act(caller=ANA, aim=aim)
+def _act() -> AccessRequest:
+    aim = ActionTarget(tool="files.read", server="files", effect=Effect.LOCAL_READ, pin=READ.pin)
+    return AccessRequest(caller=ANA, target=aim)

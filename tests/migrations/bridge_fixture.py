@@ -15,12 +15,12 @@ from portico.adapters.postgres.bridge.work_items import PostgresWorks
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.attachments import Attachment, Digest
 from portico.bridge.core.conversations import Conversation, ConversationId
-from portico.bridge.core.leases import LeaseId, LeaseWish
+from portico.bridge.core.leases import LeaseId, LeaseSpec
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.messages import MessageId, NewMessage, Wanted
-from portico.bridge.core.presence import Doing
+from portico.bridge.core.messages import MessageId, NewMessage, ReplyRequest
+from portico.bridge.core.presence import PresenceStatus
 from portico.bridge.core.projects import Project, ProjectId
-from portico.bridge.core.work_items import NewWork, WorkId
+from portico.bridge.core.work_items import NewWorkItem, WorkItemId
 from portico.bridge.ports import Stamp
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
@@ -57,12 +57,14 @@ async def fill_bridge(
         at=now,
     )
     await PostgresAttachments(transactions).put(admin, attachment, b"x")
-    wish = LeaseWish(project=project.id, resource="src/**")
+    wish = LeaseSpec(project=project.id, resource="src/**")
     await PostgresLeases(transactions).take(admin, LeaseId.mint(now, entropy), wish)
-    work = NewWork(project=project.id, title="Tidy up")
-    await PostgresWorks(transactions).add(admin, WorkId.mint(now, entropy), work, label, now)
+    work = NewWorkItem(project=project.id, title="Tidy up")
+    await PostgresWorks(transactions).add(admin, WorkItemId.mint(now, entropy), work, label, now)
     until = now + timedelta(minutes=2)
-    await PostgresPresences(transactions).say(admin, project.id, Doing.THERE, "hello", until)
+    await PostgresPresences(transactions).say(
+        admin, project.id, PresenceStatus.THERE, "hello", until
+    )
 
 
 async def _fill_talk(
@@ -90,7 +92,7 @@ async def _fill_talk(
         body="Grüß Gott, who comes?",
         mentions=(other,),
         addressed=(other,),
-        acknowledge=Wanted(until=now),
+        acknowledge=ReplyRequest(until=now),
         key="k",
     )
     stamp = Stamp(id=MessageId.mint(now, entropy), label=talk.label, at=now)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from portico.adapters.postgres.bridge.conversations import PostgresProjects
-from portico.adapters.postgres.debate.budgets import PostgresPurse
+from portico.adapters.postgres.debate.budgets import PostgresBudgetLedger
 from portico.adapters.postgres.debate.debates import PostgresBlackboard
 from portico.adapters.postgres.debate.outcomes import PostgresOutcomes, PostgresPersonas
 from portico.adapters.postgres.debate.seats import PostgresSeats
@@ -28,7 +28,7 @@ from tests.contracts.debate_table import (
 
 async def fill_debates(transactions: Transactions, admin: Principal, clock: TickingClock) -> None:
     """About the project that is there."""
-    blackboard, purse = PostgresBlackboard(transactions), PostgresPurse(transactions)
+    blackboard, purse = PostgresBlackboard(transactions), PostgresBudgetLedger(transactions)
     seats, now, label = PostgresSeats(transactions), clock.now(), admin.clearance
     [project] = await PostgresProjects(transactions).page(
         admin, archived=False, after=None, limit=1
@@ -42,7 +42,7 @@ async def fill_debates(transactions: Transactions, admin: Principal, clock: Tick
         deadline=now + timedelta(minutes=5),
     )
     await purse.cap_project(admin, str(project.id), Cap(tokens=10_000))
-    await blackboard.begin(admin, debate)
+    await blackboard.add(admin, debate)
     await purse.reserve(admin, debate.id, "said:1", cost(120))
     await blackboard.note(admin, debate.id, replace(said(), at=now), label)
     guest = await blackboard.join(admin, debate.id, a_guest(admin))

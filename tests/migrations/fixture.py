@@ -25,34 +25,34 @@ from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresKeys, 
 from portico.adapters.postgres.guard.principals import PostgresPrincipals
 from portico.adapters.postgres.guard.spaces import PostgresSpaces, PostgresSpaceSettings
 from portico.adapters.postgres.learning.counts import (
-    PostgresAcquaintances,
-    PostgresEdgeBook,
+    PostgresEdgeStore,
     PostgresLearntCounts,
     PostgresSeenFlows,
     PostgresShapes,
+    PostgresToolUsageStore,
 )
 from portico.adapters.postgres.learning.suggestions import PostgresPastPlans, PostgresSuggestions
 from portico.adapters.postgres.store import known_migrations
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.postgres.workflows.saved import PostgresSavedWorkflows
-from portico.engine.core.idempotency import Answer, Claim
-from portico.gateway.core.calls import Call, CallId, CallOutcome, KeptResult, ResultId
+from portico.engine.core.idempotency import Claim, StoredResponse
+from portico.gateway.core.calls import Call, CallId, CallOutcome, ResultId, StoredResult
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace, shape_of
+from portico.gateway.core.inferred_schema import ObservedSchema, Passed, ToolPlace, shape_of
 from portico.gateway.core.servers import Unboxed
 from portico.guard.authentication import Authenticate
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.principals import Role
-from portico.guard.keys import IssueKey, KeyWish
-from portico.guard.principals import AddPrincipal, PrincipalWish
+from portico.guard.keys import IssueKey, KeySpec
+from portico.guard.principals import AddPrincipal, PrincipalSpec
 from portico.guard.sessions import OpenSession
-from portico.guard.spaces import InstallHome, SpaceWish
+from portico.guard.spaces import InstallHome, SpaceSpec
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.learning.core.observation import Count, CountKey
 from portico.learning.core.tool_graph import EdgeKind, Sightings, ToolEdge
-from portico.sandbox.core.profile import Place, Profile
+from portico.sandbox.core.profile import NetworkEndpoint, Profile
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent, an_agent_run
 from portico.testing.gateway import a_saved_workflow, a_server, a_tool, an_approved_server
 from portico.testing.learning import a_past_plan, a_suggestion
@@ -123,24 +123,24 @@ async def _fill(database: Addresses) -> None:
         for name in ("home", "other"):
             install = InstallHome(
                 spaces=PostgresSpaces(transactions),
-                together=transactions.begin,
+                unit_of_work=transactions.begin,
                 audit=audit,
                 clock=clock,
                 entropy=entropy,
                 pepper=pepper,
             )
-            installed = await install(SpaceWish(name=name, admin="ana"))
+            installed = await install(SpaceSpec(name=name, admin="ana"))
             admin = as_principal(installed.admin)
             add = AddPrincipal(
                 principals=principals,
-                together=transactions.begin,
+                unit_of_work=transactions.begin,
                 audit=audit,
                 clock=clock,
                 entropy=entropy,
             )
             robot = await add(
                 admin,
-                PrincipalWish(
+                PrincipalSpec(
                     kind=PrincipalKind.AGENT,
                     name="robot",
                     roles=frozenset({Role.MEMBER}),
@@ -150,19 +150,19 @@ async def _fill(database: Addresses) -> None:
             issue = IssueKey(
                 keys=keys,
                 principals=principals,
-                together=transactions.begin,
+                unit_of_work=transactions.begin,
                 audit=audit,
                 clock=clock,
                 entropy=entropy,
                 pepper=pepper,
             )
-            await issue(admin, KeyWish(name="robot's", principal=robot.id))
+            await issue(admin, KeySpec(name="robot's", principal=robot.id))
             log_in = OpenSession(
                 authenticate=Authenticate(
                     key_ring=PostgresKeyRing(transactions), clock=clock, pepper=pepper
                 ),
                 sessions=PostgresSessions(transactions),
-                together=transactions.begin,
+                unit_of_work=transactions.begin,
                 audit=audit,
                 clock=clock,
                 entropy=entropy,
@@ -185,8 +185,8 @@ async def _fill_gateway(
     servers, tools = PostgresServers(transactions), PostgresTools(transactions)
     files, mail = an_approved_server("files"), a_server("mail", origin="/home/ana/.mcp.json")
     consent = Unboxed(by="ana", at=clock.now(), launch_pin=mail.launch_pin)
-    profile = Profile(write=("/srv/files",), reach=(Place("files.example", 443),))
-    files, mail = replace(files, profile=profile), replace(mail, unboxed=consent)
+    profile = Profile(write=("/srv/files",), reach=(NetworkEndpoint("files.example", 443),))
+    files, mail = replace(files, profile=profile), replace(mail, unsandboxed=consent)
     changed = a_tool("files.write", effect=Effect.LOCAL_WRITE)
     for server in (files, mail):
         await servers.add(admin, server)
@@ -213,21 +213,21 @@ async def _fill_gateway(
         took=timedelta(milliseconds=7),
         outcome=CallOutcome.DONE,
     )
-    await PostgresCallHistory(transactions, clock, "fixture").begin(admin, call)
+    await PostgresCallHistory(transactions, clock, "fixture").record_start(admin, call)
     result = ResultId.mint(now, entropy)
-    kept, results = KeptResult(content=["x"]), PostgresResults(transactions, MemoryVault())
+    kept, results = StoredResult(content=["x"]), PostgresResults(transactions, MemoryVault())
     await results.keep(admin, result, kept, now + timedelta(days=1))
-    await PostgresAcquaintances(transactions).found(admin, [ref], "read a file", now)
-    await PostgresAcquaintances(transactions).used(admin, {ref: 3}, now)
+    await PostgresToolUsageStore(transactions).found(admin, [ref], "read a file", now)
+    await PostgresToolUsageStore(transactions).used(admin, {ref: 3}, now)
     await PostgresSavedWorkflows(transactions).put(admin, a_saved_workflow("tidy-up"))
     read = ToolPlace(files.id, "read")
-    learnt = {read: SeenShape(changed.pin, 3, shape_of({"size": 1, "größe": None}))}
+    learnt = {read: ObservedSchema(changed.pin, 3, shape_of({"size": 1, "größe": None}))}
     await PostgresShapes(transactions).learn(admin, learnt)
     passed = Passed(read, "json.size", ToolPlace(files.id, "write"), "size")
     await PostgresSeenFlows(transactions).learn(admin, {passed: 2})
     edge = ToolEdge(read, ToolPlace(files.id, "write"), EdgeKind.FEEDS)
     label, seen = admin.clearance, Sightings(3, 2, now)
-    await PostgresEdgeBook(transactions).learn(admin, label, {edge: seen})
+    await PostgresEdgeStore(transactions).learn(admin, label, {edge: seen})
     key = CountKey.of("next", f'["{files.id}","größe"]')
     await PostgresLearntCounts(transactions).learn(admin, label, {key: Count(3, 2, now)})
     past = a_past_plan(admin, "größe der Dateien", label=label, at=now)
@@ -239,13 +239,13 @@ async def _fill_gateway(
 async def _fill_agents(transactions: Transactions, admin: Principal) -> None:
     traces, run = PostgresTraces(transactions), an_agent_run(admin)
     await PostgresAgents(transactions).add(admin, an_agent(admin))
-    await traces.begin(admin, run, a_saying(run, "Grüß Ana."))
+    await traces.add(admin, run, a_saying(run, "Grüß Ana."))
     await traces.add_turn(admin, a_turn(run))
     await traces.add_use(admin, a_use(run))
 
 
-async def _answer() -> Answer:
-    return Answer({"id": "x"}, {"key": "never kept"})
+async def _answer() -> StoredResponse:
+    return StoredResponse({"id": "x"}, {"key": "never kept"})
 
 
 if __name__ == "__main__":

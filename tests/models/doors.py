@@ -11,17 +11,17 @@ import httpx2
 
 from portico.adapters.models.connections import Connections
 from portico.adapters.models.ollama import OllamaFacts, OllamaModels
-from portico.adapters.models.registry import Listing, ServedBook, ServedModels
+from portico.adapters.models.registry import Listing, ServedModelRegistry, ServedModels
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.tokens import O200k
 from portico.agents.core.model_requests import (
+    AssistantMessage,
     Message,
     ModelAsk,
     ModelRef,
-    ModelSaid,
-    Piece,
     Reply,
-    UserSaid,
+    ResponseChunk,
+    UserMessage,
 )
 from portico.app.models import client_for, providers_of
 from portico.guard.core.secrets import SecretRef
@@ -37,12 +37,12 @@ PATIENCE = timedelta(seconds=60)
 @dataclass(frozen=True)
 class Doors:
     models: ServedModels
-    book: ServedBook
+    book: ServedModelRegistry
     connections: Connections
     learnt: list[str] = field(default_factory=list)
     caller: Principal = ANA
 
-    async def pieces(self, ask: ModelAsk) -> list[Piece]:
+    async def pieces(self, ask: ModelAsk) -> list[ResponseChunk]:
         async with aclosing(self.models.ask(self.caller, ask)) as answer:
             return [piece async for piece in answer]
 
@@ -79,12 +79,12 @@ async def opened(
         clock=clock,
         entropy=entropy,
     )
-    book = ServedBook(
+    book = ServedModelRegistry(
         connections=connections,
         listing=Listing(clock),
         clock=clock,
         good_for=timedelta(seconds=good_for),
-        patience=timedelta(seconds=patience),
+        wait_timeout=timedelta(seconds=patience),
     )
     try:
         yield Doors(models, book, connections, learnt)
@@ -100,12 +100,12 @@ def asked(
     timeout: timedelta = PATIENCE,
     **more: Any,
 ) -> ModelAsk:
-    said = [UserSaid(each) if isinstance(each, str) else each for each in messages]
+    said = [UserMessage(each) if isinstance(each, str) else each for each in messages]
     return ModelAsk(
         model=ModelRef.parse(model),
         instructions=instructions,
         messages=said,
-        most_output=most_output,
+        max_output_tokens=most_output,
         prompt_tokens=more.pop("prompt_tokens", counted([instructions, *map(_text, said)])),
         timeout=timeout,
         **more,
@@ -117,5 +117,5 @@ def counted(texts: Sequence[str]) -> int:
 
 
 def _text(message: Message) -> str:
-    calls = message.calls if isinstance(message, ModelSaid) else ()
+    calls = message.calls if isinstance(message, AssistantMessage) else ()
     return message.text + "".join(str(call.arguments) for call in calls)

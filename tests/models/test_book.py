@@ -13,7 +13,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from portico.agents.core.errors import ModelNotFound, ModelUnavailable, ProviderNotFound
-from portico.agents.core.model_requests import FREE, ModelInfo, ModelRef, Price, Support, ToldBy
+from portico.agents.core.model_requests import (
+    FREE,
+    ModelInfo,
+    ModelInfoSource,
+    ModelRef,
+    Price,
+    Support,
+)
 from tests.adapters.embeddings.serving import serving
 from tests.models.doors import Doors, opened
 
@@ -81,7 +88,7 @@ async def test_openrouter_says_all_of_it(servers: Servers) -> None:
 
     assert set(found) == {"acme/large", "router/auto"}
     large = found["acme/large"]
-    assert (large.window, large.most_output) == (131_072, 8192)
+    assert (large.window, large.max_output_tokens) == (131_072, 8192)
     assert (large.tools, large.vision, large.structured) == (Support.YES, Support.YES, Support.NO)
     assert large.price == Price(input=Decimal(3), output=Decimal(15))
     assert found["router/auto"].tools is Support.UNKNOWN
@@ -119,7 +126,7 @@ async def test_vllm_and_lm_studio_say_what_they_serve(servers: Servers) -> None:
     assert (found["a"].window, found["a"].tools, found["a"].vision) == (
         *(4096, Support.YES, Support.YES),
     )
-    assert found["c"].told_by is ToldBy.NOBODY
+    assert found["c"].told_by is ModelInfoSource.NOBODY
 
 
 async def test_of_vendors_that_only_list_names_lists_tell_the_rest(servers: Servers) -> None:
@@ -138,13 +145,13 @@ async def test_of_vendors_that_only_list_names_lists_tell_the_rest(servers: Serv
         found = by_name(await doors.book.all(doors.caller))
 
     assert set(found) == {"gpt-4.1", "new-thing", "claude-opus-5", "claude-of-tomorrow"}
-    assert found["gpt-4.1"].told_by is ToldBy.LIST
+    assert found["gpt-4.1"].told_by is ModelInfoSource.LIST
     assert (found["gpt-4.1"].window or 0) >= 1_000_000
     assert found["gpt-4.1"].tools is Support.YES
     assert found["gpt-4.1"].price == Price(input=Decimal(2), output=Decimal(8))
-    assert (found["new-thing"].window, found["new-thing"].told_by) == (None, ToldBy.NOBODY)
+    assert (found["new-thing"].window, found["new-thing"].told_by) == (None, ModelInfoSource.NOBODY)
     opus = found["claude-opus-5"]
-    assert (opus.window, opus.most_output, opus.told_by) == (777, 7, ToldBy.SERVER)
+    assert (opus.window, opus.max_output_tokens, opus.told_by) == (777, 7, ModelInfoSource.SERVER)
     assert (opus.vision, opus.structured) == (Support.YES, Support.NO)
     assert opus.price != FREE
     assert servers.authorized.count(f"Bearer {KEYS['env:KEY']}") == 1
@@ -166,7 +173,7 @@ async def test_what_a_local_server_only_passes_on_is_not_on_this_machine(servers
     assert (cloud.local, str(cloud.clearance), cloud.price) == (False, "team", None)
     assert (small.local, str(small.clearance), small.price) == (True, "restricted", FREE)
     assert found["older"].tools is Support.YES
-    assert found["unknown"].told_by is ToldBy.NOBODY
+    assert found["unknown"].told_by is ModelInfoSource.NOBODY
 
 
 async def test_one_that_does_not_answer_keeps_nobody_waiting(servers: Servers) -> None:
@@ -241,7 +248,7 @@ async def test_what_the_settings_say_wins(servers: Servers) -> None:
         assert (model.window, model.tools, model.vision) == (4096, Support.YES, Support.NO)
         assert model.price == Price(input=Decimal("0.5"), output=Decimal("1.5"))
         assert str(model.clearance) == "team+finance"
-        assert model.told_by is ToldBy.SETTINGS
+        assert model.told_by is ModelInfoSource.SETTINGS
 
 
 async def test_who_is_away_is_known_by_what_it_last_said() -> None:

@@ -15,10 +15,10 @@ from starlette.routing import Route
 from portico.agents.core.errors import ModelBroke
 from portico.agents.core.model_requests import (
     UNREADABLE,
-    ArgumentsPiece,
-    CallPiece,
-    Piece,
     Reply,
+    ResponseChunk,
+    ToolArgumentsChunk,
+    ToolCallChunk,
     ToolShown,
 )
 from tests.adapters.embeddings.serving import serving
@@ -87,21 +87,21 @@ async def doors(url: str) -> AsyncIterator[Doors]:
 async def test_a_call_is_told_while_its_server_still_waits_to_go_on(
     doors: Doors, speaker: Speaker
 ) -> None:
-    pieces: list[Piece] = []
+    pieces: list[ResponseChunk] = []
     told_first = False
     async with aclosing(doors.models.ask(doors.caller, asked("plain:m", "x", tools=[LOOK]))) as it:
         async for piece in it:
             pieces.append(piece)
-            if isinstance(piece, CallPiece):
+            if isinstance(piece, ToolCallChunk):
                 told_first = told_first or not speaker.let.is_set()
                 speaker.let.set()
 
-    coming = [piece.text for piece in pieces if isinstance(piece, ArgumentsPiece)]
-    first, second, reply = [each for each in pieces if not isinstance(each, ArgumentsPiece)]
+    coming = [piece.text for piece in pieces if isinstance(piece, ToolArgumentsChunk)]
+    first, second, reply = [each for each in pieces if not isinstance(each, ToolArgumentsChunk)]
     assert told_first
     assert coming == speaker.pieces[:-1]
-    assert isinstance(first, CallPiece)
-    assert isinstance(second, CallPiece)
+    assert isinstance(first, ToolCallChunk)
+    assert isinstance(second, ToolCallChunk)
     assert isinstance(reply, Reply)
     assert first.call.arguments == {"at": "reeds}"}
     assert reply.calls == (first.call, second.call)
@@ -130,7 +130,7 @@ async def test_an_empty_object_may_still_grow(doors: Doors, speaker: Speaker) ->
     speaker.let.set()
     pieces = await doors.pieces(asked("plain:m", "x", tools=[LOOK]))
 
-    told = [piece.call.arguments for piece in pieces if isinstance(piece, CallPiece)]
+    told = [piece.call.arguments for piece in pieces if isinstance(piece, ToolCallChunk)]
     assert told == [{}, {"at": "sky"}]
 
 
@@ -159,7 +159,7 @@ async def test_arguments_that_nobody_could_keep_are_unreadable_and_told_of_at_th
         {UNREADABLE: speaker.pieces[0]},
         {"at": "sky"},
     ]
-    told = [piece.call.arguments for piece in pieces if isinstance(piece, CallPiece)]
+    told = [piece.call.arguments for piece in pieces if isinstance(piece, ToolCallChunk)]
     assert told == [{"at": "sky"}]
 
 

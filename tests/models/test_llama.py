@@ -11,14 +11,14 @@ import pytest
 from portico.agents.core.errors import ModelNotFound, ModelOverflow
 from portico.agents.core.model_requests import (
     FREE,
+    AssistantMessage,
     Finish,
+    ModelInfoSource,
     ModelRef,
-    ModelSaid,
     Reply,
     Support,
-    TextPiece,
-    ToldBy,
-    UserSaid,
+    TextChunk,
+    UserMessage,
 )
 from tests.models.doors import Doors, asked, opened
 from tests.models.llama_server import LlamaServer, llama_server
@@ -59,7 +59,7 @@ BOTH = pytest.mark.parametrize("provider", ["llama", "claude"])
 async def test_it_answers_piece_by_piece_and_says_what_it_read(
     doors: Doors, llama: LlamaServer, provider: str
 ) -> None:
-    before = UserSaid("My name is Ana."), ModelSaid("Good day, Ana.")
+    before = UserMessage("My name is Ana."), AssistantMessage("Good day, Ana.")
     model = f"{provider}:{llama.model}"
     told = "Be brief."
     short = await doors.reply(asked(model, CAPITAL, instructions=told, most_output=4))
@@ -67,7 +67,7 @@ async def test_it_answers_piece_by_piece_and_says_what_it_read(
     *pieces, reply = await doors.pieces(ask)
 
     assert isinstance(reply, Reply)
-    texts = [piece.text for piece in pieces if isinstance(piece, TextPiece)]
+    texts = [piece.text for piece in pieces if isinstance(piece, TextChunk)]
     assert len(texts) > 1
     assert "".join(texts) == reply.text != ""
     assert reply.usage.reported
@@ -131,7 +131,7 @@ async def test_the_book_has_what_its_server_says(doors: Doors, llama: LlamaServe
 
     assert (model.window, model.structured) == (2048, Support.YES)
     assert (model.tools, model.vision) == (Support.NO, Support.NO)
-    assert (model.price, model.local, model.told_by) == (FREE, True, ToldBy.SERVER)
+    assert (model.price, model.local, model.told_by) == (FREE, True, ModelInfoSource.SERVER)
 
 
 async def test_our_reading_of_its_vocabulary_is_its_own(llama: LlamaServer) -> None:

@@ -13,17 +13,17 @@ from portico.agents.core.errors import (
     ModelUnavailable,
 )
 from portico.agents.core.model_requests import (
+    AssistantMessage,
     Finish,
     Message,
+    ModelInfoSource,
     ModelRef,
-    ModelSaid,
     Support,
-    TextPiece,
-    ToldBy,
+    TextChunk,
     ToolCall,
-    ToolGave,
+    ToolMessage,
     ToolShown,
-    UserSaid,
+    UserMessage,
 )
 from tests.models.doors import asked, opened
 from tests.models.fake_ollama import MODEL, FakeOllama
@@ -39,9 +39,9 @@ OLD = "0.11.4"
 def talk(messages: int, lines: int) -> list[Any]:
     """That many, each of that many lines, taken in turns."""
     return [
-        UserSaid(LINE * lines) if place % 2 == 0 else ModelSaid(LINE * lines)
+        UserMessage(LINE * lines) if place % 2 == 0 else AssistantMessage(LINE * lines)
         for place in range(messages)
-    ] + [UserSaid("What does the heron wait for?")]
+    ] + [UserMessage("What does the heron wait for?")]
 
 
 @pytest.fixture
@@ -83,9 +83,9 @@ async def test_tools_forms_and_what_was_said_go_in_its_own_words(
     ollama.capabilities = ("completion", "tools", "thinking")
     call = ToolCall("c1", "look", {"at": "reeds"})
     said: list[Message] = [
-        UserSaid("Look"),
-        ModelSaid("", (call,)),
-        ToolGave("c1", "look", "a heron"),
+        UserMessage("Look"),
+        AssistantMessage("", (call,)),
+        ToolMessage("c1", "look", "a heron"),
     ]
     tool = ToolShown("look", "Look at something.", {"type": "object"})
     async with reached(url) as doors:
@@ -157,7 +157,7 @@ async def test_an_older_one_that_leaves_messages_out_is_found_out(
     async with reached(url) as doors:
         with pytest.raises(ModelTruncated) as caught:
             async for piece in doors.models.ask(doors.caller, ask):
-                assert isinstance(piece, TextPiece)
+                assert isinstance(piece, TextChunk)
 
     body = ollama.bodies[-1]
     kept, tokens = ollama.read(body)
@@ -266,7 +266,7 @@ async def test_the_book_has_what_the_server_says_of_it(ollama: FakeOllama, url: 
 
     assert (str(model.ref), model.window, model.local) == (REF, 8192, True)
     assert (model.tools, model.vision, model.structured) == (Support.NO, Support.YES, Support.YES)
-    assert model.told_by is ToldBy.SERVER
+    assert model.told_by is ModelInfoSource.SERVER
     assert str(model.clearance) == "restricted"
     ollama.capabilities = ("embedding",)
     async with reached(url) as doors:

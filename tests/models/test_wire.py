@@ -18,17 +18,17 @@ from portico.agents.core.errors import (
 )
 from portico.agents.core.model_requests import (
     UNREADABLE,
-    ArgumentsPiece,
-    CallPiece,
+    AssistantMessage,
     Finish,
     ModelAsk,
-    ModelSaid,
+    ReasoningChunk,
     Reply,
-    TextPiece,
-    ThoughtPiece,
-    ToolGave,
+    TextChunk,
+    ToolArgumentsChunk,
+    ToolCallChunk,
+    ToolMessage,
     ToolShown,
-    UserSaid,
+    UserMessage,
 )
 from portico.kernel.errors import PorticoError
 from tests.models.doors import Doors, asked, opened
@@ -156,7 +156,7 @@ async def test_words_come_in_pieces(doors: Doors, model: str) -> None:
     pieces = await doors.pieces(ask)
     reply = await doors.reply(ask)
 
-    texts = [piece.text for piece in pieces if isinstance(piece, TextPiece)]
+    texts = [piece.text for piece in pieces if isinstance(piece, TextChunk)]
     assert texts == ["Good", " day", " to ", "you."]
     assert (reply.text, reply.finish, reply.calls) == ("Good day to you.", Finish.STOP, ())
 
@@ -166,9 +166,9 @@ async def test_words_come_in_pieces(doors: Doors, model: str) -> None:
 async def test_a_tool_is_called_and_what_it_gave_goes_back(doors: Doors, model: str) -> None:
     first = await doors.reply(with_tool(model, "what now"))
     [wanted] = first.calls
-    said = ModelSaid(first.text, first.calls, first.kept)
+    said = AssistantMessage(first.text, first.calls, first.stored)
     second = await doors.reply(
-        with_tool(model, "what now", said, ToolGave(wanted.id, wanted.name, "rain"))
+        with_tool(model, "what now", said, ToolMessage(wanted.id, wanted.name, "rain"))
     )
 
     assert (wanted.name, wanted.arguments) == ("get_weather", {"city": "Paris"})
@@ -182,7 +182,7 @@ async def test_several_tools_are_called_at_once(doors: Doors, model: str) -> Non
     pieces = await doors.pieces(with_tool(model, "two calls"))
     reply = await doors.reply(with_tool(model, "two calls"))
 
-    told = [piece.call for piece in pieces if isinstance(piece, CallPiece)]
+    told = [piece.call for piece in pieces if isinstance(piece, ToolCallChunk)]
     assert [each.arguments for each in told] == [{"city": "Paris"}, {"city": "Rome"}]
     assert [each.arguments for each in reply.calls] == [{"city": "Paris"}, {"city": "Rome"}]
     assert len({each.id for each in (*told, *reply.calls)}) == 4
@@ -193,7 +193,7 @@ async def test_several_tools_are_called_at_once(doors: Doors, model: str) -> Non
 async def test_a_call_without_arguments_is_told_when_it_has_ended(doors: Doors, model: str) -> None:
     pieces = await doors.pieces(with_tool(model, "no arguments"))
 
-    [told] = [piece.call for piece in pieces if isinstance(piece, CallPiece)]
+    [told] = [piece.call for piece in pieces if isinstance(piece, ToolCallChunk)]
     assert told.arguments == {}
 
 
@@ -204,9 +204,9 @@ async def test_arguments_that_are_no_json_are_handed_on_as_they_are(
     *pieces, reply = await doors.pieces(with_tool(model, "half a call"))
 
     assert isinstance(reply, Reply)
-    coming = "".join(piece.text for piece in pieces if isinstance(piece, ArgumentsPiece))
+    coming = "".join(piece.text for piece in pieces if isinstance(piece, ToolArgumentsChunk))
     assert coming == '{"city": '
-    assert not any(isinstance(piece, CallPiece) for piece in pieces)
+    assert not any(isinstance(piece, ToolCallChunk) for piece in pieces)
     assert [call.arguments for call in reply.calls] == [{UNREADABLE: '{"city": '}]
 
 
@@ -223,17 +223,17 @@ async def test_thoughts_are_no_part_of_the_answer(doors: Doors) -> None:
         pieces = await doors.pieces(asked(model, "thinking"))
         reply = await doors.reply(asked(model, "thinking"))
 
-        assert any(isinstance(piece, ThoughtPiece) for piece in pieces)
+        assert any(isinstance(piece, ReasoningChunk) for piece in pieces)
         assert (reply.text, reply.thought) == ("Yes.", "Is it?")
 
 
 async def test_a_thought_that_is_signed_goes_back_as_it_came(doors: Doors) -> None:
     reply = await doors.reply(asked("claude:claude-opus-5", "thinking"))
-    said = ModelSaid(reply.text, reply.calls, reply.kept)
-    changed = ModelSaid("Something else.", (), reply.kept)
+    said = AssistantMessage(reply.text, reply.calls, reply.stored)
+    changed = AssistantMessage("Something else.", (), reply.stored)
 
     for_itself, for_another, after_a_change = (
-        str(history([UserSaid("thinking"), each, UserSaid("hello")], kind))
+        str(history([UserMessage("thinking"), each, UserMessage("hello")], kind))
         for each, kind in [
             (said, ProviderKind.ANTHROPIC),
             (said, ProviderKind.OPENAI),
@@ -323,7 +323,7 @@ async def test_whoever_has_no_key_or_is_not_there_cannot_be_asked(doors: Doors) 
 
 
 async def test_words_of_people_in_a_row_stay_in_their_order(doors: Doors, mock: MockServer) -> None:
-    await doors.reply(asked("openai:gpt-4.1", UserSaid("one"), UserSaid("hello")))
+    await doors.reply(asked("openai:gpt-4.1", UserMessage("one"), UserMessage("hello")))
 
     [request] = mock.requests()
     assert [each["content"] for each in request["body"]["messages"]] == ["one", "hello"]

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
-from portico.sandbox.core.errors import BadProfile, BoxUnavailable
+from portico.sandbox.core.errors import InvalidProfile, SandboxUnavailable
 from portico.sandbox.core.probes import Backend, Probe, Report, Situation, Trial
-from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.profile import Limits, SandboxCommand
 from portico.sandbox.core.requests import Outcome
 from portico.sandbox.probes import SelfTest
-from portico.sandbox.requests import Box, Cell
+from portico.sandbox.requests import Sandbox, SandboxProcess
 
 LANDLOCK = Report(backend=Backend.LANDLOCK, cgroup=True)
 BUBBLEWRAP = Report(backend=Backend.BUBBLEWRAP)
@@ -21,20 +21,22 @@ class ReportedBox:
 
     report: Report
 
-    def cell(self, order: Order, limits: Limits) -> AbstractAsyncContextManager[Cell]:
+    def cell(
+        self, order: SandboxCommand, limits: Limits
+    ) -> AbstractAsyncContextManager[SandboxProcess]:
         raise AssertionError
 
-    async def run(self, order: Order, limits: Limits, *, given: bytes = b"") -> Outcome:
+    async def run(self, order: SandboxCommand, limits: Limits, *, given: bytes = b"") -> Outcome:
         raise AssertionError
 
 
 @dataclass
 class ScriptedAttempts:
     reach: Sequence[str] = ()
-    refused: BoxUnavailable | BadProfile | None = None
+    refused: SandboxUnavailable | InvalidProfile | None = None
     made: list[str] = field(default_factory=list)
 
-    async def make(self, box: Box, trials: Sequence[Trial]) -> Sequence[Probe]:
+    async def make(self, box: Sandbox, trials: Sequence[Trial]) -> Sequence[Probe]:
         if self.refused is not None:
             raise self.refused
         self.made += [trial.name for trial in trials]
@@ -72,7 +74,7 @@ async def test_a_box_that_is_not_there_is_not_tried() -> None:
 
 
 async def test_a_box_that_cannot_be_set_up_says_why() -> None:
-    refused = BoxUnavailable("the kernel gives no namespaces", fix="Allow them.")
+    refused = SandboxUnavailable("the kernel gives no namespaces", fix="Allow them.")
 
     (report,) = await self_test(ScriptedAttempts(refused=refused))([ReportedBox(BUBBLEWRAP)])
 
@@ -82,7 +84,7 @@ async def test_a_box_that_cannot_be_set_up_says_why() -> None:
 
 
 async def test_a_box_that_cannot_see_what_the_attempts_need_is_not_offered() -> None:
-    refused = BadProfile("our Python is where its account may not go")
+    refused = InvalidProfile("our Python is where its account may not go")
 
     (report,) = await self_test(ScriptedAttempts(refused=refused))([ReportedBox(LANDLOCK)])
 

@@ -10,29 +10,29 @@ from uuid import UUID
 
 import pytest
 
-from portico.gateway.core.catalog_snapshot import Standing, Tool
+from portico.gateway.core.catalog_snapshot import Tool, ToolStatus
 from portico.gateway.core.servers import Server
-from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.access_request import AccessRequest, ActionTarget
 from portico.guard.core.contexts import context_of
 from portico.guard.policy_gate import Gate
 from portico.kernel.ids import ContextId, PrincipalId
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
-from portico.learning.core.observation import Layer
+from portico.learning.core.observation import LabelModel
 from portico.learning.core.observed_calls import Origin, Source
-from portico.learning.core.prefetch_cache import Buffer, Held, Place, key_of
+from portico.learning.core.prefetch_cache import Buffer, BufferedCall, ContextKey, key_of
 from portico.learning.core.prefetch_gates import (
     ARRIVAL,
     GATES,
-    AheadMode,
     Attempt,
+    PrefetchMode,
     Switches,
     stays_here,
 )
 from portico.learning.core.suggestions import FirstReads, KnownRead, Mode
-from portico.learning.observation import Layers
-from portico.learning.prefetch_cache import Lane
+from portico.learning.observation import LabelModels
+from portico.learning.prefetch_cache import PrefetchExecutor
 from portico.learning.prefetch_gates import StillSo
 from portico.workflows.core.plan import Step
 
@@ -90,7 +90,9 @@ def _nobody_strange(attempt: Attempt) -> Attempt:
     return replace(attempt, wanted=said)
 
 
-def _switched(patch: pytest.MonkeyPatch, on: Callable[[Switches, Server, Act], bool]) -> None:
+def _switched(
+    patch: pytest.MonkeyPatch, on: Callable[[Switches, Server, AccessRequest], bool]
+) -> None:
     for module in ("prefetch_cache", "prefetch_gates"):
         patch.setattr(f"portico.learning.{module}.switched_on", on)
 
@@ -106,8 +108,8 @@ def _always_switched_on(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_opt_in(patch: pytest.MonkeyPatch) -> None:
-    def on(switches: Switches, server: Server, _act: Act) -> bool:
-        return switches.mode_of(server) is AheadMode.LIVE
+    def on(switches: Switches, server: Server, _act: AccessRequest) -> bool:
+        return switches.mode_of(server) is PrefetchMode.LIVE
 
     _switched(patch, on)
 
@@ -115,15 +117,15 @@ def _no_opt_in(patch: pytest.MonkeyPatch) -> None:
 def _no_standing(patch: pytest.MonkeyPatch) -> None:
     """What nobody has approved is on the shelf, and nobody looks whether it is another by now."""
 
-    def standing(_server: Server, tool: Tool) -> Standing:
-        return Standing.GONE if tool.gone else Standing.LIVE
+    def standing(_server: Server, tool: Tool) -> ToolStatus:
+        return ToolStatus.GONE if tool.gone else ToolStatus.LIVE
 
     patch.setattr("portico.gateway.catalog_snapshot.standing", standing)
 
 
 def _no_second_look(patch: pytest.MonkeyPatch) -> None:
-    async def aim(_self: StillSo, act: Act) -> Aim:
-        return act.aim
+    async def aim(_self: StillSo, act: AccessRequest) -> ActionTarget:
+        return act.target
 
     patch.setattr(StillSo, "aim", aim)
 
@@ -131,23 +133,25 @@ def _no_second_look(patch: pytest.MonkeyPatch) -> None:
 def _no_last_look(patch: pytest.MonkeyPatch) -> None:
     """What waits is handed out as it is."""
 
-    async def serves(_self: Lane, _act: Act, held: Held, _again: object) -> bool:
+    async def serves(
+        _self: PrefetchExecutor, _act: AccessRequest, held: BufferedCall, _again: object
+    ) -> bool:
         return held.answer is not None
 
-    patch.setattr(Lane, "_serves", serves)
+    patch.setattr(PrefetchExecutor, "_serves", serves)
 
 
 def _hash_without(what: str) -> Patch:
-    def hash_of(act: Act) -> str:
+    def hash_of(act: AccessRequest) -> str:
         whole: JsonObject = {
-            "tool": act.aim.tool,
+            "tool": act.target.tool,
             "arguments": act.arguments,
             "principal": str(act.caller.id),
-            "pin": [act.aim.pin, act.aim.launch],
+            "pin": [act.target.pin, act.target.launch],
         }
         return hashlib.sha256(canonical({**whole, what: None})).hexdigest()
 
-    return lambda patch: patch.setattr(Act, "hash", property(hash_of))
+    return lambda patch: patch.setattr(AccessRequest, "hash", property(hash_of))
 
 
 def _any_arguments(patch: pytest.MonkeyPatch) -> None:
@@ -156,8 +160,8 @@ def _any_arguments(patch: pytest.MonkeyPatch) -> None:
 
 
 def _place(*, principal: bool = True, context: bool = True) -> Patch:
-    def place(caller: Principal) -> Place:
-        return Place(
+    def place(caller: Principal) -> ContextKey:
+        return ContextKey(
             caller.space,
             caller.id if principal else PrincipalId(UUID(int=1)),
             context_of(caller) if context else ContextId(UUID(int=1)),
@@ -173,23 +177,23 @@ def _place(*, principal: bool = True, context: bool = True) -> Patch:
 
 
 def _no_changes(patch: pytest.MonkeyPatch) -> None:
-    def changing(_self: Lane, _act: Act) -> AbstractContextManager[None]:
+    def changing(_self: PrefetchExecutor, _act: AccessRequest) -> AbstractContextManager[None]:
         return nullcontext()
 
-    patch.setattr(Lane, "changing", changing)
+    patch.setattr(PrefetchExecutor, "changing", changing)
 
 
 def _again_and_again(patch: pytest.MonkeyPatch) -> None:
-    def take(self: Buffer, act: Act, _now: float) -> Held | None:
+    def take(self: Buffer, act: AccessRequest, _now: float) -> BufferedCall | None:
         return self._held.get(key_of(act))
 
     patch.setattr(Buffer, "take", take)
 
 
 def _never_taken_in(patch: pytest.MonkeyPatch) -> None:
-    async def take_in(_self: Gate, _caller: Principal, _aim: Aim) -> None: ...
+    async def take_in(_self: Gate, _caller: Principal, _aim: ActionTarget) -> None: ...
 
-    patch.setattr(Gate, "take_in", take_in)
+    patch.setattr(Gate, "taint_context", take_in)
 
 
 def _behind_changes(patch: pytest.MonkeyPatch) -> None:
@@ -230,13 +234,13 @@ def _no_records(patch: pytest.MonkeyPatch) -> None:
 
 def _all_layers(patch: pytest.MonkeyPatch) -> None:
     """Also what was learnt by whoever had read more."""
-    covered = Layers.covered
+    covered = LabelModels.covered
 
-    async def every(self: Layers, caller: Principal, label: Label) -> Sequence[Layer]:
+    async def every(self: LabelModels, caller: Principal, label: Label) -> Sequence[LabelModel]:
         mine = await covered(self, caller, label)
         return [*mine, *(it.layer for it in self._kept.values() if it.layer not in mine)]
 
-    patch.setattr(Layers, "covered", every)
+    patch.setattr(LabelModels, "covered", every)
 
 
 def _no_sources(patch: pytest.MonkeyPatch) -> None:

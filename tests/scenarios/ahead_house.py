@@ -10,16 +10,16 @@ from typing import Final, cast
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.json_schema import JsonSchemaCheck
 from portico.gateway.calls import CallTool, RecordCall
-from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog import Catalogs
 from portico.gateway.core.calls import Called
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.ports import CallHistory, Results, Servers, Tools, Upstreams
-from portico.gateway.results import KeepResult
+from portico.gateway.results import StoreResult
 from portico.gateway.search_index import BuildIndex
-from portico.gateway.tool_usage import Habits
-from portico.guard.authentication import AsTheyAre
-from portico.guard.core.access_request import TaskContext
+from portico.gateway.tool_usage import ToolUsageRecorder
+from portico.guard.authentication import RevalidatePrincipal
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.contexts import context_of
 from portico.guard.ports import Rules
 from portico.kernel.json import JsonObject
@@ -29,26 +29,26 @@ from portico.learning.core.prefetch_cache import FairEffort, TrustInAll
 from portico.learning.core.prefetch_gates import (
     ARRIVAL,
     GATES,
-    AheadMode,
-    AheadTerms,
     ArrivalGate,
     Gate,
+    PrefetchLimits,
+    PrefetchMode,
     ServerSwitch,
     SpaceSwitches,
     switches_json,
 )
-from portico.learning.observation import Foretelling, Layers, Tasks
-from portico.learning.prefetch import RunAhead, Watching
-from portico.learning.prefetch_cache import AskAhead, Lane
+from portico.learning.observation import Foretelling, LabelModels, TrackedContexts
+from portico.learning.prefetch import PrefetchCalls, Watching
+from portico.learning.prefetch_cache import PrefetchExecutor, PrefetchOne
 from portico.learning.prefetch_gates import StillSo
-from portico.learning.prefetch_ports import AheadTally
+from portico.learning.prefetch_ports import PrefetchCounter
 from portico.learning.prefetch_switches import AHEAD, Switchboard
 from portico.learning.suggestions import ReadFirst
 from portico.testing.engine import MemoryBus
-from portico.testing.gateway import MemoryAcquaintances
+from portico.testing.gateway import MemoryToolUsageStore
 from portico.testing.guard import MemorySpaceSettings, a_gate, a_space
 from portico.testing.learning import MemoryLearntCounts
-from portico.testing.memory_store import MemoryWorld, SeededEntropy
+from portico.testing.memory_store import InMemoryStore, SeededEntropy
 from portico.workflows.core.plan_documents import read_plan
 from tests.learning.prefetch.ahead_room import AlwaysTrusted
 from tests.scenarios.ahead_doors import (
@@ -88,13 +88,13 @@ class AheadHouse:
     gates: Sequence[Gate] = GATES
     arrival: Sequence[ArrivalGate] = ARRIVAL
     keep: timedelta = timedelta(seconds=10)
-    rows: MemoryWorld = field(default_factory=MemoryWorld)
+    rows: InMemoryStore = field(default_factory=InMemoryStore)
     bus: MemoryBus = field(default_factory=MemoryBus)
 
     def __post_init__(self) -> None:
         scene, clock = self.scene, self.scene.clock
         upstreams = cast("Upstreams", RememberingUpstreams(scene))
-        self.catalogues = Catalogues(
+        self.catalogues = Catalogs(
             servers=cast("Servers", WorldServers(scene.world)),
             tools=cast("Tools", WorldTools(scene.world)),
             build_index=cast("BuildIndex", None),
@@ -112,7 +112,7 @@ class AheadHouse:
         for server in scene.world.servers.values():
             self.rows.servers[scene.world.people[0].space, server.id] = server
         oracle = scene.oracle
-        terms = AheadTerms(
+        terms = PrefetchLimits(
             keep=self.keep,
             calls_at_once=oracle.at_once,
             calls_a_principal=oracle.at_once_each,
@@ -122,9 +122,9 @@ class AheadHouse:
         )
         self.settings = MemorySpaceSettings(self.rows)
         self.board = Switchboard(settings=self.settings, bus=self.bus, terms=terms)
-        tally = cast("AheadTally", Uncounted())
+        tally = cast("PrefetchCounter", Uncounted())
         still_so = StillSo(catalogues=self.catalogues, switches=self.board, elsewhere=OneProcess())
-        ask = AskAhead(
+        ask = PrefetchOne(
             still_so=still_so,
             upstreams=upstreams,
             tally=tally,
@@ -135,23 +135,23 @@ class AheadHouse:
             now=scene.seconds,
         )
         self.foreteller = HostileForeteller(scene)
-        self.lane = Lane(ask=ask, tally=tally)
+        self.lane = PrefetchExecutor(ask=ask, tally=tally)
         self.board.obeyed_by(self.lane)
-        self.run_ahead = RunAhead(
+        self.run_ahead = PrefetchCalls(
             catalogues=self.catalogues,
             schemas=_SCHEMAS,
             guard=gate,
-            as_they_are=cast("AsTheyAre", AsTheyAreNow(scene)),
+            as_they_are=cast("RevalidatePrincipal", AsTheyAreNow(scene)),
             switches=self.board,
             upstreams=upstreams,
-            lane=self.lane,
+            executor=self.lane,
             clock=clock,
             gates=self.gates,
         )
         self.read_first = ReadFirst(these=self.run_ahead.these, expressions=_EXPRESSIONS)
-        self.layers = Layers(counts=MemoryLearntCounts(self.rows), clock=clock)
+        self.layers = LabelModels(counts=MemoryLearntCounts(self.rows), clock=clock)
         self.watching = Watching(
-            tasks=Tasks(begin=self.begin),
+            tasks=TrackedContexts(new_history=self.begin),
             run_ahead=self.run_ahead,
             layers=self.layers,
             catalogues=self.catalogues,
@@ -175,8 +175,10 @@ class AheadHouse:
                 entropy=entropy,
                 clean=lambda value: value,
             ),
-            habits=Habits(acquaintances=MemoryAcquaintances(MemoryWorld()), clock=clock),
-            keep_result=KeepResult(
+            tool_usage=ToolUsageRecorder(
+                tool_usage=MemoryToolUsageStore(InMemoryStore()), clock=clock
+            ),
+            keep_result=StoreResult(
                 results=cast("Results", None), clock=clock, entropy=entropy, page_size=10_000
             ),
             timeout=_TIMEOUT,
@@ -192,7 +194,7 @@ class AheadHouse:
 
     def has_read(self, caller: Principal, label: Label) -> None:
         task = context_of(caller)
-        self.contexts.tasks[task] = TaskContext(id=task, label=label)
+        self.contexts.tasks[task] = TaintContext(id=task, label=label)
         who = self.scene.world.somebody(caller)
         self.scene.oracle.guard.memory(who).secrecy = secrecy(label)
 
@@ -210,12 +212,12 @@ class AheadHouse:
         switched, servers = self.scene.oracle.switched, self.scene.world.servers
         each = {
             its.id: ServerSwitch(
-                AheadMode.OFF if name in switched.off_servers else AheadMode.LIVE,
+                PrefetchMode.OFF if name in switched.off_servers else PrefetchMode.LIVE,
                 external=name in switched.outside,
             )
             for name, its in servers.items()
         }
-        mode = AheadMode.LIVE if switched.on else self.scene.dice.choice(_NOT_ON)
+        mode = PrefetchMode.LIVE if switched.on else self.scene.dice.choice(_NOT_ON)
         switches = SpaceSwitches(mode=mode, servers=each)
         await self.settings.put(caller, AHEAD, switches_json(switches))
         self.bus.wake(caller.space, AHEAD)
@@ -239,7 +241,7 @@ class AheadHouse:
                     self.lane.paces.note(space, ToolPlace(server, tool.ref.name), took)
 
 
-_NOT_ON: Final = (AheadMode.OFF, AheadMode.SHADOW)
+_NOT_ON: Final = (PrefetchMode.OFF, PrefetchMode.SHADOW)
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Final, Protocol
 
-from portico.gateway.core.calls import Answer, Called
+from portico.gateway.core.calls import Called, ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ContextId
@@ -116,7 +116,7 @@ class Play:
 
     async def _called(
         self, caller: Principal, ref: ToolRef, arguments: JsonObject
-    ) -> Answer | None:
+    ) -> ToolResult | None:
         with suppress(PorticoError):
             return (await self.ways.call(caller, ref, arguments)).answer
         return None
@@ -133,7 +133,7 @@ class Play:
             oracle.guard.memory(who).take_in(thing.place)
         scene.wrong += [f"{each}: {served} to {who}" for each in found]
 
-    def _hand_over(self, caller: Principal, ref: ToolRef, answer: Answer) -> None:
+    def _hand_over(self, caller: Principal, ref: ToolRef, answer: ToolResult) -> None:
         who, oracle = self.scene.world.somebody(caller), self.scene.oracle
         if isinstance(answer.structured, Mapping):
             values = self.answers.setdefault(who.task, [])
@@ -157,13 +157,13 @@ class Play:
         return self.dice.choices(ways, (10, 5, 1))[0]
 
 
-def _number(answer: Answer) -> int:
+def _number(answer: ToolResult) -> int:
     found = MARK.search(str(answer.content[0].get("text", "")))
     assert found is not None
     return int(found.group(2))
 
 
-def _told(answer: Answer) -> bool:
+def _told(answer: ToolResult) -> bool:
     return answer.meta is not None and "portico/ahead" in answer.meta
 
 

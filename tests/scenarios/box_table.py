@@ -19,17 +19,17 @@ from portico.adapters.sandbox import cgroup
 from portico.adapters.sandbox.bubblewrap import BubblewrapBox
 from portico.adapters.sandbox.landlock import LandlockBox
 from portico.adapters.sandbox.probes.attempts import CanaryAttempts
-from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.probes import TRIALS, Backend, Layer, Manner, Report, Trial
-from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.errors import SandboxUnavailable
+from portico.sandbox.core.probes import TRIALS, Backend, Manner, Report, SandboxLayer, Trial
+from portico.sandbox.core.profile import Limits, SandboxCommand
 from portico.sandbox.core.requests import End, Outcome
-from portico.sandbox.requests import Box, Cell
+from portico.sandbox.requests import Sandbox, SandboxProcess
 
 RUN_AS = "nobody"
 NO_BOX = "bare"
 
 
-def a_box(backend: Backend, *, hidden: Sequence[Path] = ()) -> Box:
+def a_box(backend: Backend, *, hidden: Sequence[Path] = ()) -> Sandbox:
     kind = BubblewrapBox if backend is Backend.BUBBLEWRAP else LandlockBox
     groups = cgroup.find_groups()
     return kind(
@@ -47,10 +47,12 @@ class NoBox:
 
     report: Report
 
-    def cell(self, order: Order, limits: Limits) -> AbstractAsyncContextManager[Cell]:
+    def cell(
+        self, order: SandboxCommand, limits: Limits
+    ) -> AbstractAsyncContextManager[SandboxProcess]:
         raise NotImplementedError
 
-    async def run(self, order: Order, limits: Limits, *, given: bytes = b"") -> Outcome:
+    async def run(self, order: SandboxCommand, limits: Limits, *, given: bytes = b"") -> Outcome:
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             order.program, *order.arguments, cwd=order.folder, stdin=pipe, stdout=pipe, stderr=pipe
@@ -61,11 +63,11 @@ class NoBox:
         )
 
 
-async def tried(box: Box, folder: Path, trials: Sequence[Trial]) -> dict[str, object]:
+async def tried(box: Sandbox, folder: Path, trials: Sequence[Trial]) -> dict[str, object]:
     attempts = CanaryAttempts(folder, run_as=RUN_AS)
     try:
         probes = await attempts.make(box, trials)
-    except BoxUnavailable as error:
+    except SandboxUnavailable as error:
         return {"missing": error.reason, "fix": error.fix}
     return {"probes": [asdict(probe) for probe in probes]}
 
@@ -79,7 +81,7 @@ def main(kind: str, folder: str, wall: str = "", name: str | None = None) -> Non
         if wall:
             from tests.scenarios.walls import take_away
 
-            take_away(Layer(wall), Path(folder))
+            take_away(SandboxLayer(wall), Path(folder))
         told = asyncio.run(tried(a_box(Backend(kind)), Path(folder), trials))
     print(json.dumps(told))
 

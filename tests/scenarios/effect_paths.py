@@ -15,24 +15,24 @@ from typing import Final, Protocol, cast
 from portico.adapters.cross_domain.agent_toolbox import AsksNobody, WouldAsk
 from portico.adapters.json_schema import JsonSchemaCheck
 from portico.gateway.calls import CallTool, RecordCall
-from portico.gateway.catalog import Catalogues, ListServerTools
-from portico.gateway.core.calls import Answer, Call, CallClaim, Called, Target, verb_for
+from portico.gateway.catalog import Catalogs, ListServerTools
+from portico.gateway.core.calls import Call, CallClaim, Called, ToolResult, UpstreamTarget, verb_for
 from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.servers import Server, ServerId
-from portico.gateway.ports import CallHistory, Line, Results, Servers, Tools, Upstreams
+from portico.gateway.ports import CallHistory, ClientChannel, Results, Servers, Tools, Upstreams
 from portico.gateway.resources_and_prompts import BesideTools, ReadResource
-from portico.gateway.results import KeepResult
+from portico.gateway.results import StoreResult
 from portico.gateway.search_index import BuildIndex
-from portico.gateway.tool_usage import Habits
+from portico.gateway.tool_usage import ToolUsageRecorder
 from portico.guard.authentication import Entry
-from portico.guard.core.access_request import Act, NeedsApproval
-from portico.guard.core.approvals import Ticket, Waiter
+from portico.guard.core.access_request import AccessRequest, NeedsApproval
+from portico.guard.core.approvals import ApprovalGrant, Waiter
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.rules import Rule
 from portico.guard.ports import Rules
-from portico.interfaces.mcp.request_context import GatewayUses, Knock
+from portico.interfaces.mcp.request_context import GatewayUses, McpRequestContext
 from portico.interfaces.mcp.tools import Calls
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
@@ -41,17 +41,17 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.testing.engine import MemoryBus
-from portico.testing.gateway import MemoryAcquaintances
+from portico.testing.gateway import MemoryToolUsageStore
 from portico.testing.guard import MemoryContexts, a_gate
 from portico.testing.learning import some_lessons
-from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, InMemoryStore, SeededEntropy, TickingClock
 from tests.scenarios.effect_oracle import Oracle, Somebody, Thing, Verdict
 from tests.scenarios.effect_world import Moment, Wish, World
 
 _SCHEMAS: Final = JsonSchemaCheck()
 _TIMEOUT: Final = timedelta(seconds=5)
 _LATER: Final = timedelta(hours=1)
-_FINE: Final = Answer([{"type": "text", "text": "done"}])
+_FINE: Final = ToolResult([{"type": "text", "text": "done"}])
 NO_WISH: Final = Wish(0, ToolRef("none", "none"), {})
 Approved = tuple[str, str, str, str]
 """Who, which tool, which definition of it, with what: what a person has said yes to."""
@@ -67,7 +67,7 @@ class House:
     wrong: list[str] = field(default_factory=list)
     """Calls that reached a server and should not have."""
     reached: int = 0
-    asked: list[Act] = field(default_factory=list)
+    asked: list[AccessRequest] = field(default_factory=list)
     approved: set[Approved] = field(default_factory=set)
     wish: Wish = NO_WISH
     changed: bool = False
@@ -80,7 +80,7 @@ class House:
             rules=cast("Rules", _Rules(self)), contexts=_Contexts(self), journal=_Journal()
         )
         upstreams = cast("Upstreams", _Upstreams(self))
-        catalogues = Catalogues(
+        catalogues = Catalogs(
             servers=cast("Servers", WorldServers(self.world)),
             tools=cast("Tools", WorldTools(self.world)),
             build_index=cast("BuildIndex", None),
@@ -103,8 +103,10 @@ class House:
             ask_first=_Asking(self),
             upstreams=upstreams,
             record=record,
-            habits=Habits(acquaintances=MemoryAcquaintances(MemoryWorld()), clock=clock),
-            keep_result=KeepResult(
+            tool_usage=ToolUsageRecorder(
+                tool_usage=MemoryToolUsageStore(InMemoryStore()), clock=clock
+            ),
+            keep_result=StoreResult(
                 results=cast("Results", None), clock=clock, entropy=entropy, page_size=100
             ),
             timeout=_TIMEOUT,
@@ -147,13 +149,13 @@ class House:
         pins = [its.pin for its in self.world.tools.get(ref.server, ()) if its.ref == ref]
         return who.id, str(ref), "".join(pins), repr(sorted(arguments.items()))
 
-    def say_yes(self, act: Act) -> Ticket:
+    def say_yes(self, act: AccessRequest) -> ApprovalGrant:
         """A person has looked at exactly this, and agrees."""
-        ref = ToolRef.parse(act.aim.tool)
+        ref = ToolRef.parse(act.target.tool)
         who = self.world.somebody(act.caller)
         self.approved.add(self._definition(who, ref, act.arguments))
         approval = ApprovalId.mint(BEGINNING, SeededEntropy(act.hash))
-        return Ticket(approval=approval, hash=act.hash, by="olga")
+        return ApprovalGrant(approval=approval, hash=act.hash, by="olga")
 
 
 def a_resource(world: World, server: str) -> Thing:
@@ -174,16 +176,16 @@ class _Contexts(MemoryContexts):
         super().__init__()
         self._house = house
 
-    async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+    async def raise_taint(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
         self._house.meanwhile("taking_in")
-        await super().rise(caller, label, untrusted=untrusted)
+        await super().raise_taint(caller, label, untrusted=untrusted)
 
 
 class _History:
     def __init__(self, house: House) -> None:
         self._house = house
 
-    async def begin(self, caller: Principal, call: Call) -> None:
+    async def record_start(self, caller: Principal, call: Call) -> None:
         self._house.meanwhile("beginning")
 
     async def begin_once(self, caller: Principal, call: Call, claim: CallClaim) -> None:
@@ -214,13 +216,13 @@ class _Upstreams:
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,
-    ) -> Answer:
+        line: ClientChannel | None = None,
+    ) -> ToolResult:
         house = self._house
         house.tries += 1
         if house.wish.breaks and house.tries == 1:
@@ -231,7 +233,12 @@ class _Upstreams:
         return _FINE
 
     async def read_resource(
-        self, target: Target, uri: str, *, timeout: timedelta, line: Line | None = None
+        self,
+        target: UpstreamTarget,
+        uri: str,
+        *,
+        timeout: timedelta,
+        line: ClientChannel | None = None,
     ) -> JsonObject:
         thing = a_resource(self._house.world, target.server)
         self._house.judge(thing, ToolRef(target.server, "~resource"), {"uri": uri})
@@ -244,19 +251,24 @@ class _Asking:
 
     async def __call__(
         self,
-        act: Act,
+        act: AccessRequest,
         decision: NeedsApproval,
         *,
-        line: Line | None,
+        line: ClientChannel | None,
         whole: bool,
         waiter: Waiter | None = None,
     ) -> Called:
         self._house.asked.append(act)
         approval = ApprovalId.mint(BEGINNING, SeededEntropy(act.hash))
-        raise ApprovalPending(act.aim.tool, str(approval), BEGINNING + _LATER)
+        raise ApprovalPending(act.target.tool, str(approval), BEGINNING + _LATER)
 
     async def in_place(
-        self, act: Act, *, line: Line | None, whole: bool, waiter: Waiter | None = None
+        self,
+        act: AccessRequest,
+        *,
+        line: ClientChannel | None,
+        whole: bool,
+        waiter: Waiter | None = None,
     ) -> Called | None:
         return None
 
@@ -341,11 +353,11 @@ class McpVerbs:
         caller, ref = house.caller(wish), wish.tool
         use = cast("GatewayUses", SimpleNamespace(**house.over_mcp))
         door = ref.server if self._door(wish) else None
-        knock = Knock(Entry(caller, caller.key or ""), door, _again)
+        knock = McpRequestContext(Entry(caller, caller.key or ""), door, _again)
         given: JsonObject = {"tool": str(ref), "arguments": wish.arguments}
         name, sent = (ref.name, wish.arguments) if door else (self._verb(house, wish), given)
         with suppress(PorticoError):
-            await Calls(use)(knock, name, sent, cast("Line", None), modern=True)
+            await Calls(use)(knock, name, sent, cast("ClientChannel", None), modern=True)
 
     def expected(self, house: House, wish: Wish) -> Verdict | None:
         found = Direct().expected(house, wish)

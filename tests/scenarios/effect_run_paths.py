@@ -12,10 +12,10 @@ from typing import Final, cast
 
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.engine.core.runs import Leg, Queue
+from portico.engine.core.runs import Activation, QueueConfig
 from portico.engine.execution import RunLeg
-from portico.engine.ports import RunBook
-from portico.engine.runs import Kind, Kinds, RunWish, StartRun
+from portico.engine.ports import RunQueries
+from portico.engine.runs import Kind, Kinds, RunSpec, StartRun
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.durable import Durable, Work
 from portico.kernel.effect import Effect
@@ -31,7 +31,7 @@ from portico.workflows.core.plan_documents import plan_document
 from portico.workflows.core.plan_learning import PlanEnd
 from portico.workflows.core.programs import Source, function_name, functions_in, uses_call
 from portico.workflows.execution import RunPlan
-from portico.workflows.programs import LookAhead, RunProgram
+from portico.workflows.programs import FetchToolMetadata, RunProgram
 from portico.workflows.programs import Turns as InterpreterTurns
 from portico.workflows.run_context import ActFor, Acting, MemoryOutputs, Turns
 from portico.workflows.step_calls import MakeCall, ReadEnd, StepCall
@@ -50,7 +50,7 @@ class _Engine:
         self.clock, self._entropy = TickingClock(step=timedelta(0)), SeededEntropy("runs")
         self._bus = InlineBus()
         self.runs = InlineRuns(self.clock, self._entropy, self._bus)
-        self._line = InlineLine([Queue(name="runs")], self.clock)
+        self._line = InlineLine([QueueConfig(name="runs")], self.clock)
         self.outputs = MemoryOutputs(self.clock, self._entropy)
         self.step_call = StepCall(
             make=MakeCall(
@@ -67,13 +67,13 @@ class _Engine:
     async def carry_out(self, caller: Principal, work: Work, given: JsonObject) -> None:
         kinds = Kinds([Kind(name="work", work=work)])
         start = StartRun(
-            runs=self.runs, line=self._line, kinds=kinds, clock=self.clock, entropy=self._entropy
+            runs=self.runs, queue=self._line, kinds=kinds, clock=self.clock, entropy=self._entropy
         )
-        run = await start(caller, RunWish(kind="work", input=given, label=PUBLIC))
+        run = await start(caller, RunSpec(kind="work", input=given, label=PUBLIC))
         leg = RunLeg(
             journal=self.runs, bus=self._bus, kinds=kinds, clock=self.clock, grace=timedelta(0)
         )
-        await leg(Leg(run.id, run.leg))
+        await leg(Activation(run.id, run.leg))
 
     def act_for(self, durable: Durable, _given: JsonObject) -> Acting:
         async def as_now() -> Principal:
@@ -110,7 +110,7 @@ class AsWorkflow:
             step_call=engine.step_call,
             expressions=_EXPRESSIONS,
             history=house.history,
-            book=cast("RunBook", engine.runs),
+            book=cast("RunQueries", engine.runs),
             observer=list[PlanEnd]().append,
         )
         await engine.carry_out(caller, work, {"plan": str(kept.result)})
@@ -139,7 +139,7 @@ class AsProgram:
         kept = await engine.outputs.keep(caller, source.as_json())
         work = RunProgram(
             act_for=engine.act_for,
-            look_ahead=LookAhead(catalogues=house.catalogues),
+            look_ahead=FetchToolMetadata(catalogues=house.catalogues),
             step_call=engine.step_call,
             turns=InterpreterTurns(open_interpreter=_opened(_OneCall(pending)), clock=engine.clock),
             take_back=_nothing_is_left,
@@ -186,7 +186,7 @@ class _OneCall:
     async def run(self, program: str, limits: CodeLimits, **_: object) -> CodeOutcome:
         raise NotImplementedError
 
-    async def begin(
+    async def start(
         self,
         program: str,
         limits: CodeLimits,
@@ -207,7 +207,7 @@ class _OneCall:
         errors: Mapping[int, Raised] | None = None,
     ) -> CodeOutcome:
         if errors:
-            return CodeOutcome(end=CodeEnd.RAISED, error=errors[0].words)
+            return CodeOutcome(end=CodeEnd.RAISED, error=errors[0].text)
         return CodeOutcome(result=results[0])
 
 

@@ -319,7 +319,7 @@ def _a_rule(number: int, people: Sequence[Principal], dice: random.Random) -> Ru
         effects=frozenset(dice.sample(EFFECTS, dice.choice((0, 0, 1, 2)))),
         reads=dice.random() < 0.3,
         tainted=dice.random() < 0.3,
-        upto=_a_label(dice, (3, 2, 1, 2)),
+        max_label=_a_label(dice, (3, 2, 1, 2)),
         context=dice.choice(tasks) if tasks and dice.random() < 0.2 else None,
         expires_at=ends,
     )
@@ -334,7 +334,7 @@ def _as_said(rule: Rule) -> Said:
         effects=frozenset(map(str, rule.effects)),
         reads=rule.reads,
         tainted=rule.tainted,
-        upto=secrecy(rule.upto),
+        upto=secrecy(rule.max_label),
         task=None if rule.context is None else str(rule.context),
         over=rule.expires_at == EARLIER,
     )

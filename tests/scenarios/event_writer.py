@@ -85,7 +85,7 @@ class Writer:
     async def _tell(self, topic: str, numbers: range) -> None:
         async with self._transactions.begin(self._job.caller):
             entries = [
-                NewEntry(topic=topic, type="storm.told", facts=self._facts(number))
+                NewEntry(topic=topic, type="storm.told", details=self._facts(number))
                 for number in numbers
             ]
             await self._log.append(self._job.caller, entries)

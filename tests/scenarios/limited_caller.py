@@ -17,7 +17,7 @@ from uuid import UUID
 
 from portico.adapters.postgres.guard.rules import PostgresCallLimits
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.access_request import AccessRequest, ActionTarget
 from portico.guard.core.errors import LimitReached
 from portico.guard.core.rate_limits import CallRates, Slots
 from portico.kernel.effect import Effect
@@ -79,7 +79,7 @@ class Calling:
                 os.write(1, f"{caller.tool} {time.monotonic()}\n".encode())
                 await asyncio.sleep(caller.every)
 
-    def _act(self, tool: str) -> Act:
+    def _act(self, tool: str) -> AccessRequest:
         principal = Principal(
             id=PrincipalId(UUID(self._job.principal)),
             space=SpaceId(UUID(self._job.space)),
@@ -87,10 +87,10 @@ class Calling:
             name="caller",
             clearance=Label(Level.TEAM),
         )
-        aim = Aim(
+        aim = ActionTarget(
             tool=tool, server=tool.partition(".")[0], effect=Effect.EXTERNAL_WRITE, pin="0" * 64
         )
-        return Act(caller=principal, aim=aim)
+        return AccessRequest(caller=principal, target=aim)
 
 
 async def main(job: Job) -> None:

@@ -12,38 +12,44 @@ from decimal import Decimal
 
 import pytest
 
-from portico.agents.activation import EarlyCalls
+from portico.agents.activation import EagerCalls
 from portico.agents.core.activation import RunState, TurnNoted
 from portico.agents.core.agents import Limits
 from portico.agents.core.budgets import Charge, Question, Reserved, Short, Spending
 from portico.agents.core.errors import ModelBroke, ModelRefused, ModelUnavailable
 from portico.agents.core.model_requests import (
     FREE,
-    ArgumentsPiece,
-    CallPiece,
+    AssistantMessage,
     Finish,
     Message,
     ModelAsk,
     ModelInfo,
     ModelRef,
-    ModelSaid,
-    Piece,
     Price,
+    ReasoningChunk,
     Reply,
+    ResponseChunk,
     Support,
-    TextPiece,
-    ThoughtPiece,
+    TextChunk,
+    ToolArgumentsChunk,
     ToolCall,
+    ToolCallChunk,
     Usage,
-    UserSaid,
+    UserMessage,
 )
-from portico.agents.core.tool_calls import Wanted
+from portico.agents.core.tool_calls import RequestedToolCall
 from portico.agents.core.traces import AgentRunStatus, TurnTrace, WholeTrace
 from portico.agents.model_calls import Hearing
 from portico.kernel.budget import Cost, Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
-from portico.testing.agents import MemoryBook, ScriptedTool, ScriptedToolbox, Words, a_model
+from portico.testing.agents import (
+    MemoryModelRegistry,
+    ScriptedTool,
+    ScriptedToolbox,
+    Words,
+    a_model,
+)
 from portico.testing.memory_store import TickingClock
 from tests.agents.room import Room
 
@@ -56,7 +62,7 @@ def size(text: str) -> int:
 
 
 def size_of(message: Message) -> int:
-    calls = message.calls if isinstance(message, ModelSaid) else ()
+    calls = message.calls if isinstance(message, AssistantMessage) else ()
     asked = sum(size(call.name) + size(json.dumps(call.arguments)) for call in calls)
     return size(message.text) + asked
 
@@ -88,11 +94,11 @@ class LyingServers:
     limits: Limits
     infos: dict[ModelRef, ModelInfo]
     began: datetime
-    people: Message = field(default_factory=lambda: UserSaid(""))
+    people: Message = field(default_factory=lambda: UserMessage(""))
     truth: Truth = field(default_factory=Truth)
     calls: int = 0
 
-    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[ResponseChunk, None]:
         self._begun(ask)
         if self.dice.random() < 0.1:
             raise self.dice.choice(
@@ -101,7 +107,7 @@ class LyingServers:
         price = self.infos[ask.model].price or FREE
         self._spent(price, prompt_of(ask), 0)
         pieces = self._pieces(ask)
-        said: list[Piece] = []
+        said: list[ResponseChunk] = []
         breaks_off = self.dice.random() < 0.2
         last = self.dice.randrange(len(pieces) + 1)
         for place, piece in enumerate(pieces):
@@ -123,16 +129,20 @@ class LyingServers:
         self.truth.late += over
         self.truth.unheard += self.people not in ask.messages
         least = self.truth.smallest
-        self.truth.smallest = ask.most_output if least is None else min(least, ask.most_output)
+        self.truth.smallest = (
+            ask.max_output_tokens if least is None else min(least, ask.max_output_tokens)
+        )
 
     def _spent(self, price: Price, prompt: int, answer: int) -> None:
         self.truth.tokens += prompt + answer
         self.truth.money += price.of(input_tokens=prompt, output_tokens=answer)
 
-    def _pieces(self, ask: ModelAsk) -> list[Piece]:
+    def _pieces(self, ask: ModelAsk) -> list[ResponseChunk]:
         """Within what was asked for, far beyond it, or all at once."""
         dice = self.dice
-        length = dice.choice([0, 3, ask.most_output // 2, ask.most_output, ask.most_output * 5])
+        length = dice.choice(
+            [0, 3, ask.max_output_tokens // 2, ask.max_output_tokens, ask.max_output_tokens * 5]
+        )
         a_piece = dice.choice([1, 2, 10, 500])
         aloud = dice.random() < 0.75
         texts = [
@@ -143,11 +153,11 @@ class LyingServers:
         calls = [piece for _ in range(wanted) for piece in self._wanted()]
         return [*calls, *pieces] if dice.random() < 0.5 else [*pieces, *calls]
 
-    def _wanted(self) -> list[Piece]:
+    def _wanted(self) -> list[ResponseChunk]:
         """At once, or in pieces that come to the same."""
         call = self._call()
-        begun = ArgumentsPiece(call.id, '{"path": "a ')
-        return [begun, CallPiece(call)] if self.dice.random() < 0.5 else [CallPiece(call)]
+        begun = ToolArgumentsChunk(call.id, '{"path": "a ')
+        return [begun, ToolCallChunk(call)] if self.dice.random() < 0.5 else [ToolCallChunk(call)]
 
     def _call(self) -> ToolCall:
         self.calls += 1
@@ -157,15 +167,15 @@ class LyingServers:
         known = self.dice.random() < 0.9
         return ToolCall(f"c{self.calls}" if known else "same", name, {"path": "a b c"})
 
-    def _reply(self, ask: ModelAsk, said: list[Piece]) -> Reply:
-        text = "".join(piece.text for piece in said if isinstance(piece, TextPiece))
-        calls = tuple(piece.call for piece in said if isinstance(piece, CallPiece))
+    def _reply(self, ask: ModelAsk, said: list[ResponseChunk]) -> Reply:
+        text = "".join(piece.text for piece in said if isinstance(piece, TextChunk))
+        calls = tuple(piece.call for piece in said if isinstance(piece, ToolCallChunk))
         if self.dice.random() < 0.05:
             text += "unsaid " * self.dice.choice([1, 100, 10_000])
         return Reply(
             text=text,
             calls=calls,
-            thought="".join(piece.text for piece in said if isinstance(piece, ThoughtPiece)),
+            thought="".join(piece.text for piece in said if isinstance(piece, ReasoningChunk)),
             usage=self._usage(ask, sum(map(_piece_size, said))),
             finish=Finish.CALLS if calls else Finish.STOP,
             model=ask.model.name,
@@ -180,17 +190,17 @@ class LyingServers:
         return Usage(input=input_, output=output, reported=self.dice.random() < 0.8)
 
 
-def _piece(text: str, *, aloud: bool) -> Piece:
-    return TextPiece(text) if aloud else ThoughtPiece(text)
+def _piece(text: str, *, aloud: bool) -> ResponseChunk:
+    return TextChunk(text) if aloud else ReasoningChunk(text)
 
 
-def _piece_size(piece: Piece) -> int:
+def _piece_size(piece: ResponseChunk) -> int:
     match piece:
-        case TextPiece(text) | ThoughtPiece(text):
+        case TextChunk(text) | ReasoningChunk(text):
             return size(text)
-        case CallPiece(call):
+        case ToolCallChunk(call):
             return size(call.name) + size(json.dumps(call.arguments))
-        case ArgumentsPiece() | Reply():
+        case ToolArgumentsChunk() | Reply():
             return 0  # it is in the call
 
 
@@ -210,7 +220,7 @@ def some_models(dice: random.Random) -> dict[ModelRef, ModelInfo]:
         ref: a_model(
             ref,
             window=dice.choice([None, 1_000, 4_000, 100_000]),
-            most_output=dice.choice([None, 100, 2_000]),
+            max_output_tokens=dice.choice([None, 100, 2_000]),
             tools=dice.choice([Support.YES, Support.YES, Support.UNKNOWN, Support.NO]),
             price=dice.choice(prices),
         )
@@ -241,18 +251,18 @@ async def one(seed: int, found: Found) -> None:
     limits = some_limits(dice)
     room = Room(
         None,
-        book=MemoryBook(*some_models(dice).values()),
+        book=MemoryModelRegistry(*some_models(dice).values()),
         limits=limits,
         model=str(MODELS[0]),
         fallbacks=(str(MODELS[1]),) if dice.random() < 0.5 else (),
-        most_output=dice.choice([20, 200, 4_000]),
+        max_output_tokens=dice.choice([20, 200, 4_000]),
     )
     clock = room.engine.clock
     servers = LyingServers(dice, clock, limits, room.book.models, clock.now())
     toolbox = a_toolbox(room, dice)
     room.models, room.toolbox = servers, toolbox
     message = "word " * dice.choice([1, 40, 400])
-    servers.people = UserSaid(message)
+    servers.people = UserMessage(message)
     run = await room.start(message)
 
     await room.leg(run)
@@ -264,7 +274,7 @@ async def one(seed: int, found: Found) -> None:
 
 
 def a_toolbox(room: Room, dice: random.Random) -> ScriptedToolbox:
-    async def giving(_wanted: Wanted) -> str:
+    async def giving(_wanted: RequestedToolCall) -> str:
         room.engine.clock.turn(timedelta(seconds=dice.choice([0, 0, 1])))
         return "much " * dice.choice([1, 50, 1_000])
 
@@ -346,7 +356,7 @@ def forgetful(self: RunState, turn: TurnTrace, noted: TurnNoted) -> RunState:
     return after_turn(self, turn, replace(noted, lost=0))
 
 
-def eager(self: EarlyCalls, wanted: Wanted) -> None:
+def eager(self: EagerCalls, wanted: RequestedToolCall) -> None:
     self.left = 1_000
     begin(self, wanted)
 
@@ -359,7 +369,7 @@ settle, for_question, after_turn, begin = (
     Spending.settle,
     Spending.for_question,
     RunState.after_turn,
-    EarlyCalls.begin,
+    EagerCalls.start,
 )
 
 
@@ -374,7 +384,7 @@ settle, for_question, after_turn, begin = (
         ("portico.agents.core.budgets.Spending.time_left", property(unhurried), "time"),
         ("portico.agents.model_calls.Hearing._paid", listening_on, "tokens, really"),
         ("portico.agents.core.activation.RunState.after_turn", forgetful, "calls"),
-        ("portico.agents.activation.EarlyCalls.begin", eager, "calls"),
+        ("portico.agents.activation.EagerCalls.start", eager, "calls"),
         ("portico.agents.tool_calls._refused", lambda _state, _wanted: None, "calls"),
     ],
 )

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.learning.core.observation import RECORD, Layer
+from portico.learning.core.observation import RECORD, LabelModel
 from portico.learning.core.observed_calls import EdgeKey, seen_call
-from portico.learning.core.prefetch_predictor import Course
+from portico.learning.core.prefetch_predictor import ContextHistory
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.guard import a_person
 from portico.testing.memory_store import BEGINNING
@@ -47,7 +47,7 @@ def a_room() -> tuple[Play, AheadHouse, Principal]:
         plan=[],
     )
     scene = Scene(world, random.Random("a room"), holds=False, fails=0.0)
-    house = AheadHouse(scene=scene, begin=Course)
+    house = AheadHouse(scene=scene, begin=ContextHistory)
     return Play(scene, house), house, ana
 
 
@@ -128,7 +128,7 @@ def resident() -> float:
 @pytest.mark.requirement("ahead:memory:bounded")
 def test_what_is_learnt_stays_bounded_whatever_is_observed() -> None:
     """Tools, names of arguments and values without end."""
-    dice, layer, course = random.Random("much"), Layer(PUBLIC), Course()
+    dice, layer, course = random.Random("much"), LabelModel(PUBLIC), ContextHistory()
     server, now, before = a_server("alpha").id, BEGINNING, resident()
     largest = 0
     for number in range(OBSERVATIONS):
@@ -136,7 +136,7 @@ def test_what_is_learnt_stays_bounded_whatever_is_observed() -> None:
         tool = ToolPlace(server, f"tool_{dice.randrange(3_000)}")
         arguments = {f"name_{dice.choice('abcdefgh')}": f"value {dice.getrandbits(40)}"}
         text = f'{{"id": "zq{number}", "more": ["{dice.getrandbits(60)}", 12345678]}}'
-        answer = Answer([{"type": "text", "text": text}])
+        answer = ToolResult([{"type": "text", "text": text}])
         course.saw(seen_call(tool, arguments, answer, ended=now, reads=True), layer)
         if number % 50 == 0:
             course.told(f"look for {dice.getrandbits(40)}")

@@ -15,7 +15,7 @@ import pytest
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch_predictor import Course
+from portico.learning.core.prefetch_predictor import ContextHistory
 from tests.scenarios.ahead_gates_out import LEARNT_OUT
 from tests.scenarios.ahead_house import AheadHouse, lived_in
 from tests.scenarios.ahead_moves import MOVES, Play
@@ -123,7 +123,7 @@ pytestmark = [pytest.mark.scenario, pytest.mark.timeout(7200 if FULL_SIZE else 6
 async def lives(seed: int, found: Found, **how: Any) -> None:
     scene = a_scene(f"habits {seed}", oddities=60)
     scene.oracle.least_seen = LEAST
-    house = AheadHouse(scene=scene, begin=Course, **how)
+    house = AheadHouse(scene=scene, begin=ContextHistory, **how)
     async with lived_in(house):
         play = Play(scene, house)
         await some_sessions(play, a_habit(play), SESSIONS)

@@ -19,15 +19,15 @@ from portico.kernel.label import PUBLIC, Label, Level, may_read
 from portico.kernel.principal import Principal
 from portico.learning.core.intents import Calibration, Kind
 from portico.learning.core.past_plans import (
-    Asked,
     Constant,
     FromIntent,
-    Kept,
-    Learnt,
     Near,
     PastPlan,
     PastStep,
     Searched,
+    StoredArgument,
+    SuggestionRequest,
+    ToolStatistics,
 )
 from portico.learning.core.suggestions import Mode, Suggestion
 from portico.learning.suggestions import Evidence, GatherEvidence, OfferedTools, SuggestWorkflow
@@ -122,9 +122,9 @@ class Intents:
         near = [Near(plan, _JUST_THAT)] if may_read(caller.clearance, self._label) else []
         hits = {step.tool: 0.9 for step in self._steps}
         return Evidence(
-            shelf=shelf,
-            asked=Asked(intent=intent, searched=[Searched(intent, hits)], near=near),
-            learnt=Learnt.of([it.plan for it in near]),
+            snapshot=shelf,
+            asked=SuggestionRequest(intent=intent, searched=[Searched(intent, hits)], near=near),
+            learned=ToolStatistics.of([it.plan for it in near]),
             offered=OfferedTools(shelf),
             communities={},
             past={str(kept.id): kept},
@@ -132,7 +132,7 @@ class Intents:
 
     def _step(self, number: int) -> PastStep:
         dice = self.play.dice
-        ways: dict[str, Kept] = {
+        ways: dict[str, StoredArgument] = {
             "said": FromIntent(Kind.QUOTED, number),
             "value": Constant(self._value()),
         }

@@ -331,7 +331,7 @@ class Approvals(RuleBasedStateMachine):
     def nudge(self, handle: str) -> None:
         """It is woken, and there is nothing to be read."""
         found = self.storm.run(self.storm.house.found(handle))
-        self.storm.run(self.storm.house.doors.errands.wake(self.storm.house.people[0], found))
+        self.storm.run(self.storm.house.doors.approval_runs.wake(self.storm.house.people[0], found))
 
     @rule(number=NUMBER, said=st.sampled_from(list(Resolution)))
     @on("approved")

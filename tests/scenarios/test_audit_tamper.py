@@ -31,7 +31,7 @@ def a_chain() -> list[Link]:
     last = BEGINNING
     for number in range(1, LENGTH + 1):
         entry = AuditEntry(
-            action="call.allowed", subject=f"mail.send_{number}", facts={"n": number}
+            action="call.allowed", subject=f"mail.send_{number}", details={"n": number}
         )
         at = NOW + timedelta(milliseconds=number)
         text = entry_text(act_text(ANA, entry), at, ANA.id, number, ANA.space)

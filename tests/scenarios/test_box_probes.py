@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from portico.sandbox.core.probes import TRIALS, Backend, Layer, Manner, Situation, Verdict
+from portico.sandbox.core.probes import TRIALS, Backend, Manner, SandboxLayer, Situation, Verdict
 from tests.scenarios.walls import WALLS
 from tests.servers import IS_ROOT, RUN_AS
 
@@ -142,7 +142,7 @@ def test_every_start_would_see_that_a_wall_is_missing() -> None:
     seen = {trial.name for trial in TRIALS if trial.quick}
 
     for walls in WALLS.values():
-        momentary = walls.keys() - {Layer.ENDING}
+        momentary = walls.keys() - {SandboxLayer.ENDING}
         assert {walls[wall].probe for wall in momentary} <= seen
 
 
@@ -154,7 +154,7 @@ SITUATION = Situation.ROOT if IS_ROOT else Situation.USER
 )
 @pytest.mark.requirement("box:probes:every-wall-holds-something")
 def test_without_any_one_wall_a_named_attempt_gets_out(
-    backend: Backend, wall: Layer, folder: Path
+    backend: Backend, wall: SandboxLayer, folder: Path
 ) -> None:
     broken = WALLS[backend][wall]
     situation = broken.situation or SITUATION

@@ -8,7 +8,7 @@ import pytest
 
 from portico.adapters.postgres.addresses import Addresses
 from portico.bridge.core.messages import Labelled
-from portico.bridge.taint import Marks
+from portico.bridge.taint import TaintRecorder
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal
 from tests.bridge.flow_oracle import Leak
@@ -119,11 +119,11 @@ async def test_whoever_hands_out_without_a_note_of_it_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def nothing_noted(
-        marks: Marks, caller: Principal, labels: Iterable[Label], *, untrusted: bool = False
+        marks: TaintRecorder, caller: Principal, labels: Iterable[Label], *, untrusted: bool = False
     ) -> None:
         pass
 
-    monkeypatch.setattr(Marks, "read", nothing_noted)
+    monkeypatch.setattr(TaintRecorder, "read", nothing_noted)
 
     with pytest.raises(Leak):
         await all_in_memory()

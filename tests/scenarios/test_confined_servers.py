@@ -17,13 +17,13 @@ from portico.adapters.mcp import secrets
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.processes import scrubbed
 from portico.adapters.mcp.stdio import Confine
-from portico.app.app_context import Ground
-from portico.app.box import Boxes
-from portico.gateway.core.calls import Target
+from portico.app.app_context import AppContext
+from portico.app.box import Sandboxes
+from portico.gateway.core.calls import UpstreamTarget
 from portico.gateway.core.servers import Plain, Stdio
 from portico.sandbox.core.profile import Limits
 from portico.sandbox.core.requests import End
-from portico.testing.sandbox import NoWalls
+from portico.testing.sandbox import NoConfine
 from tests.adapters.mcp.pools import HOME, a_pool
 from tests.installation import installation
 from tests.real_servers import canary_probe
@@ -43,15 +43,15 @@ class Cage:
     installed: Installed
     around: World
     canaries: Canaries
-    boxes: Boxes
+    boxes: Sandboxes
     """As a Portico that lives in this house would open them."""
 
-    def target(self, server: RealServer) -> Target:
+    def target(self, server: RealServer) -> UpstreamTarget:
         command = [*self.installed.command(server), *self.around.fill(server.arguments)]
         given = {k: Plain(v) for k, v in self.around.fill(server.environment).items()}
         arguments = tuple(map(Plain, command[1:]))
         launch = Stdio(command[0], arguments, given, str(self.around.folder))
-        return Target(space=HOME, server=server.name, launch=launch, launch_pin="p")
+        return UpstreamTarget(space=HOME, server=server.name, launch=launch, launch_pin="p")
 
     def fill(self, value: Any) -> Any:
         made = self.canaries
@@ -72,7 +72,7 @@ def cage(request: pytest.FixtureRequest) -> Iterator[Cage]:
     ):
         environment.setenv("PORTICO_HOME", str(house.home))
         environment.setenv("CANARY_API_KEY", made.secret)
-        yield Cage(installed, around, made, Boxes(Ground()))
+        yield Cage(installed, around, made, Sandboxes(AppContext()))
 
 
 @pytest.mark.requirement("box:servers:canaries")
@@ -165,4 +165,4 @@ async def test_a_tool_of_its_own_reaches_a_canary_only_without_a_box(
     cage: Cage, reading: Reading
 ) -> None:
     assert not await reads(cage, reading, cage.boxes.cells())
-    assert await reads(cage, reading, NoWalls())
+    assert await reads(cage, reading, NoConfine())

@@ -11,13 +11,13 @@ from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.bridge.core.errors import LoweredOtherwise, NotLower
 from portico.bridge.core.memory import ToRemember
 from portico.bridge.core.projects import Project
-from portico.debate.core.debaters import VoiceAsk, VoiceReply
+from portico.debate.core.debaters import DebaterReply, DebaterRequest
 from portico.debate.core.debates import (
     Debate,
+    DebateSpec,
     DebateStatus,
-    DebateWish,
     NoteKind,
-    ReplayWish,
+    ReplaySpec,
     WholeDebate,
 )
 from portico.debate.core.errors import DebateNotFound
@@ -26,7 +26,7 @@ from portico.guard.core.errors import OwnRequest
 from portico.guard.core.principals import Role
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.debate_fakes import ScriptedVoice, ScriptedVoices, a_reply, a_vote
+from portico.testing.debate_fakes import ScriptedDebater, ScriptedDebaters, a_reply, a_vote
 from tests.storm.debate_house import DebateHouse, debate_house
 
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres]
@@ -37,18 +37,18 @@ SECRET = "the price is zq0000001k"
 KEY = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
 
 
-async def repeating(ask: VoiceAsk) -> VoiceReply:
+async def repeating(ask: DebaterRequest) -> DebaterReply:
     """It says what it was told, and prefers what alpha said."""
     fields = (ask.schema or {}).get("properties", {})
     assert isinstance(fields, dict)
     if "answer" not in fields:
         first = "alpha:one" in ask.prompt.partition("Answer B:")[0]
-        return await ScriptedVoice(name="judge", better="A" if first else "B").reply(ask)
+        return await ScriptedDebater(name="judge", better="A" if first else "B").reply(ask)
     told = f"as {SECRET}" if SECRET in ask.prompt else "nothing is known"
-    return a_reply(a_vote(f"{ask.voice.name} says: {told}."))
+    return a_reply(a_vote(f"{ask.debater.name} says: {told}."))
 
 
-async def reading(ask: VoiceAsk) -> VoiceReply:
+async def reading(ask: DebaterRequest) -> DebaterReply:
     """An agent that has read something besides, unless it may not."""
     ceiling = ask.ceiling or TOP
     label = CONFIDENTIAL if ceiling.covers(CONFIDENTIAL) else PUBLIC
@@ -59,13 +59,13 @@ async def reading(ask: VoiceAsk) -> VoiceReply:
 @dataclass
 class Place:
     house: DebateHouse
-    voices: ScriptedVoices
+    voices: ScriptedDebaters
     project: Project
     boss: Principal
     low: Principal
 
     async def debated(self, question: str, **wish: Any) -> WholeDebate:
-        wished = DebateWish(question=question, project=str(self.project.id), **wish)
+        wished = DebateSpec(question=question, project=str(self.project.id), **wish)
         started = await self.house.use_cases.start_debate(self.boss, wished)
         await self.house.carried_out(started.debate)
         return await self.house.use_cases.look.one(self.boss, started.debate.id)
@@ -80,11 +80,11 @@ class Place:
 @pytest.fixture
 async def place(embedded_database: Addresses) -> AsyncIterator[Place]:
     scripts = [
-        *(ScriptedVoice(name=f"{family}:one", says=repeating) for family in ("alpha", "beta")),
-        *(ScriptedVoice(name=f"{family}:two", says=reading) for family in ("gamma", "delta")),
+        *(ScriptedDebater(name=f"{family}:one", says=repeating) for family in ("alpha", "beta")),
+        *(ScriptedDebater(name=f"{family}:two", says=reading) for family in ("gamma", "delta")),
     ]
     for voice in scripts:
-        voice.voice = replace(voice.voice, clearance=TOP)
+        voice.debater = replace(voice.debater, clearance=TOP)
     async with debate_house(embedded_database, *scripts) as house:
         bridge = house.house
         boss = await bridge.enters(
@@ -95,12 +95,12 @@ async def place(embedded_database: Addresses) -> AsyncIterator[Place]:
         wanted = ToRemember(project=project.id, key="price", value=SECRET, label=CONFIDENTIAL)
         author = await bridge.enters("author", str(TOP))
         await bridge.things.remember(author, wanted)
-        voices = house.doors.voices
-        assert isinstance(voices, ScriptedVoices)
+        voices = house.doors.debaters
+        assert isinstance(voices, ScriptedDebaters)
         yield Place(house, voices, project, boss, low)
 
 
-OPEN: dict[str, Any] = {"kind": QuestionKind.OPEN, "voices": ("alpha:one", "beta:one")}
+OPEN: dict[str, Any] = {"kind": QuestionKind.OPEN, "debaters": ("alpha:one", "beta:one")}
 
 
 @pytest.mark.requirement("debate:labels:confidential")
@@ -136,8 +136,8 @@ async def test_a_debate_is_promoted_once_another_person_has_said_yes(place: Plac
     assert SECRET in str(told)
     assert copy.decision is not None
     assert {note.kind for note in told.notes} >= {NoteKind.SAID, NoteKind.SYNTHESIS}
-    replayed = await cases.replay_debate(place.boss, whole.debate.id, ReplayWish())
-    again = await cases.replay_debate(place.low, copy.id, ReplayWish())
+    replayed = await cases.replay_debate(place.boss, whole.debate.id, ReplaySpec())
+    again = await cases.replay_debate(place.low, copy.id, ReplaySpec())
     assert (again.now, again.notes) == (replayed.now, replayed.notes)
     await place.hidden_from_low(whole.debate)
 
@@ -146,7 +146,7 @@ async def test_a_debate_is_promoted_once_another_person_has_said_yes(place: Plac
 async def test_what_was_changed_after_it_was_asked_for_is_not_promoted(
     place: Place, embedded_database: Addresses
 ) -> None:
-    whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"))
+    whole = await place.debated("Is it so?", debaters=("gamma:two", "delta:two"))
     cases, house = place.house.use_cases, place.house
     approval = await cases.promote_debate(place.boss, whole.debate.id, TEAM)
     boss = replace(house.house.afresh(place.boss), context=whole.debate.context)
@@ -163,7 +163,9 @@ async def test_what_was_changed_after_it_was_asked_for_is_not_promoted(
 
 @pytest.mark.nightly
 async def test_nothing_is_promoted_upwards(place: Place) -> None:
-    whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"), preset=Preset.VOTE)
+    whole = await place.debated(
+        "Is it so?", debaters=("gamma:two", "delta:two"), preset=Preset.VOTE
+    )
 
     for label in (TOP, whole.debate.label):
         with pytest.raises(NotLower):

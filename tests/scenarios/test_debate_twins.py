@@ -12,13 +12,13 @@ import pytest
 
 from portico.bridge.core.memory import ToRemember
 from portico.bridge.core.projects import Project
-from portico.debate.core.debates import Debate, DebateId, DebateWish, OutcomeWish, ReplayWish
-from portico.debate.core.events import Standing, Told
+from portico.debate.core.debates import Debate, DebateId, DebateSpec, OutcomeSpec, ReplaySpec
+from portico.debate.core.events import DebateProgress, DebateStreamItem
 from portico.debate.core.questions import Cap, Preset
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.debate_fakes import ScriptedVoice
+from portico.testing.debate_fakes import ScriptedDebater
 from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.copies import Template
 from tests.storm.bridge_bugs import Bug
@@ -35,14 +35,14 @@ _HURRIED = {"time", "seconds", "at", "spent_tokens", "reserved_tokens"}
 NAMES = ("alpha:one", "beta:one", "gamma:one")
 
 
-def twin_voices() -> Sequence[ScriptedVoice]:
+def twin_voices() -> Sequence[ScriptedDebater]:
     """Who do not agree, so that it matters how they are weighed."""
     answers = ("yes", "no", "yes")
     made = [
-        ScriptedVoice(name=name, answer=said) for name, said in zip(NAMES, answers, strict=True)
+        ScriptedDebater(name=name, answer=said) for name, said in zip(NAMES, answers, strict=True)
     ]
     for each in made:
-        each.voice = replace(each.voice, clearance=TOP)
+        each.debater = replace(each.debater, clearance=TOP)
     return made
 
 
@@ -58,7 +58,7 @@ class DebateTwin(Twin):
         self.writer = await bridge.enters("writer", "team")
         self.above = await bridge.enters("secret", str(TOP))
         self.project = await self._project("apollo")
-        await self.house.doors.purse.cap_project(
+        await self.house.doors.budget_ledger.cap_project(
             self.fresh(self.writer), str(self.project.id), Cap(tokens=CAP)
         )
         await self._remember(self.fresh(self.writer), "It is open.", TEAM)
@@ -80,10 +80,10 @@ class DebateTwin(Twin):
     async def held(self, who: Principal, *, apart: bool = False, **wish: Any) -> Debate:
         """In the project, or in none; with a key that opens, since that is looked at again."""
         who = await self.house.house.another_key(who, TOP)
-        wished = DebateWish(
+        wished = DebateSpec(
             question="Is it so?",
             project=None if apart else str(self.project.id),
-            voices=NAMES,
+            debaters=NAMES,
             preset=Preset.VOTE,
             cap=Cap(tokens=9_000),
             **wish,
@@ -113,10 +113,10 @@ async def debates_about(twin: DebateTwin) -> object:
 
 
 async def raises_the_cap(twin: DebateTwin) -> object:
-    _, spent, _ = await twin.house.doors.purse.project(twin.reader, str(twin.project.id))
+    _, spent, _ = await twin.house.doors.budget_ledger.project(twin.reader, str(twin.project.id))
     cap = Cap(tokens=spent.tokens + twin.low_life.choice([0, CAP]))
     by = twin.fresh(twin.writer)
-    await twin.house.doors.purse.cap_project(by, str(twin.project.id), cap)
+    await twin.house.doors.budget_ledger.cap_project(by, str(twin.project.id), cap)
     return cap
 
 
@@ -149,22 +149,22 @@ async def looks_for_what_is_hidden(twin: DebateTwin) -> object:
 
 async def follows(twin: DebateTwin) -> object:
     following = twin.house.use_cases.follow_debate(twin.fresh(twin.reader), twin.some())
-    heard: list[Told] = []
+    heard: list[DebateStreamItem] = []
     async with aclosing(following) as telling:
         async for told in telling:
             heard.append(told)  # noqa: PERF401 # and closed in the end
     # How it stands after the first of two depends on which was first.
-    every = [told.happening for told in heard]
-    return _in_any_order([each for each in every if not isinstance(each, Standing)])
+    every = [told.event for told in heard]
+    return _in_any_order([each for each in every if not isinstance(each, DebateProgress)])
 
 
 async def marks(twin: DebateTwin) -> object:
-    wish = OutcomeWish(answer=twin.low_life.choice(["yes", "no"]))
+    wish = OutcomeSpec(answer=twin.low_life.choice(["yes", "no"]))
     return await twin.house.use_cases.mark_outcome(twin.fresh(twin.reader), twin.some(), wish)
 
 
 async def replays(twin: DebateTwin) -> object:
-    wish = ReplayWish(preset=twin.low_life.choice([*Preset]))
+    wish = ReplaySpec(preset=twin.low_life.choice([*Preset]))
     return await twin.house.use_cases.replay_debate(twin.fresh(twin.reader), twin.some(), wish)
 
 
@@ -173,7 +173,7 @@ async def sees_the_budget(twin: DebateTwin) -> object:
 
 
 async def estimates(twin: DebateTwin) -> object:
-    wish = DebateWish(question="Is it so?", project=twin.project.name, voices=NAMES)
+    wish = DebateSpec(question="Is it so?", project=twin.project.name, debaters=NAMES)
     return await twin.house.use_cases.estimate_debate(twin.fresh(twin.reader), wish)
 
 
@@ -187,7 +187,7 @@ async def hidden_debate(twin: DebateTwin, random: Random) -> None:
 
 async def hidden_outcome(twin: DebateTwin, random: Random) -> None:
     """That some voices are always wrong above."""
-    wish = OutcomeWish(answer=random.choice(["no", "no", "yes"]))
+    wish = OutcomeSpec(answer=random.choice(["no", "no", "yes"]))
     over = [debate for debate in twin.hidden if debate.status.over]
     which = random.choice(over or twin.hidden).id
     await twin.house.use_cases.mark_outcome(twin.fresh(twin.above), which, wish)
@@ -197,7 +197,7 @@ async def hidden_spending(twin: DebateTwin, random: Random) -> None:
     by = twin.fresh(twin.above)
     debate = random.choice(twin.hidden)
     cost = replace(debate.spent, calls=1)
-    await twin.house.doors.purse.reserve(by, debate.id, f"{random.random()}", cost)
+    await twin.house.doors.budget_ledger.reserve(by, debate.id, f"{random.random()}", cost)
 
 
 async def hidden_memory(twin: DebateTwin, random: Random) -> None:
@@ -207,7 +207,7 @@ async def hidden_memory(twin: DebateTwin, random: Random) -> None:
 async def private_debate(twin: DebateTwin, random: Random) -> None:
     """As secret as the reader may know, and somebody else's: only what it costs is theirs to see,
     and this one costs nothing."""
-    wished = DebateWish(question=f"Is it {random.random()}?", voices=NAMES, label=TEAM)
+    wished = DebateSpec(question=f"Is it {random.random()}?", debaters=NAMES, label=TEAM)
     started = await twin.house.use_cases.start_debate(twin.fresh(twin.above), wished)
     twin.hidden.append(started.debate)
 

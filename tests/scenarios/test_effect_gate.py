@@ -17,20 +17,20 @@ from typing import Any, cast
 import pytest
 
 from portico.gateway.calls import CallTool
-from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.catalog_snapshot import CatalogSnapshot
 from portico.gateway.core.calls import Called
-from portico.gateway.core.catalog_snapshot import Standing, Tool, ToolRef
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef, ToolStatus
 from portico.gateway.core.errors import ServerNotFound
 from portico.gateway.core.servers import Server
 from portico.guard.core.access_request import (
-    Act,
-    Aim,
+    AccessRequest,
+    ActionTarget,
     Allowed,
     Decision,
     NeedsApproval,
-    TaskContext,
+    TaintContext,
 )
-from portico.guard.core.approvals import Ticket
+from portico.guard.core.approvals import ApprovalGrant
 from portico.guard.core.policy import decide
 from portico.guard.core.rules import Rule, Ruling
 from portico.guard.policy_gate import Gate
@@ -149,14 +149,14 @@ BOTH = frozenset({"tools:call", "tools:write"})
 class Misled:
     """The same decision, about something that looks more harmless than it is."""
 
-    act: Callable[[Act], Act] = lambda act: act
+    act: Callable[[AccessRequest], AccessRequest] = lambda act: act
     without: Ruling | None = None
     trusting: bool = False
     lenient: str | None = None
     """A reason to ask that does not count."""
 
     def __call__(
-        self, act: Act, context: TaskContext, rules: Iterable[Rule], now: datetime
+        self, act: AccessRequest, context: TaintContext, rules: Iterable[Rule], now: datetime
     ) -> Decision:
         told = replace(context, untrusted=False) if self.trusting else context
         kept = [rule for rule in rules if rule.ruling is not self.without]
@@ -170,14 +170,14 @@ class Misled:
 
 
 def no_standing(patch: pytest.MonkeyPatch) -> None:
-    def standing(_server: Server, tool: Tool) -> Standing:
-        return Standing.GONE if tool.gone else Standing.LIVE
+    def standing(_server: Server, tool: Tool) -> ToolStatus:
+        return ToolStatus.GONE if tool.gone else ToolStatus.LIVE
 
     patch.setattr("portico.gateway.catalog_snapshot.standing", standing)
 
 
 def no_second_look(patch: pytest.MonkeyPatch) -> None:
-    async def server(self: CallTool, act: Act, ref: ToolRef) -> Server:
+    async def server(self: CallTool, act: AccessRequest, ref: ToolRef) -> Server:
         servers = (await self.catalogues.current(replace(act.caller, clearance=WIDEST))).servers
         return servers[ref.server]
 
@@ -191,28 +191,28 @@ def no_scopes(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_clearance(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Shelf, "below", lambda self, _clearance: self)
+    patch.setattr(CatalogSnapshot, "below", lambda self, _clearance: self)
     Misled(act=lambda act: replace(act, caller=replace(act.caller, clearance=WIDEST))).put(patch)
 
 
 def no_servers_approved(patch: pytest.MonkeyPatch) -> None:
-    def server(self: Shelf, name: str) -> Server:
+    def server(self: CatalogSnapshot, name: str) -> Server:
         if name not in self.servers:
             raise ServerNotFound(name)
         return self.servers[name]
 
-    patch.setattr(Shelf, "server", server)
-    Misled(act=lambda act: replace(act, aim=replace(act.aim, live=True))).put(patch)
+    patch.setattr(CatalogSnapshot, "server", server)
+    Misled(act=lambda act: replace(act, target=replace(act.target, live=True))).put(patch)
 
 
 def no_hashes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Ticket, "good_for", lambda _self, _act: True)
+    patch.setattr(ApprovalGrant, "good_for", lambda _self, _act: True)
 
 
 def no_memory(patch: pytest.MonkeyPatch) -> None:
-    async def take_in(_self: Gate, _caller: Principal, _aim: Aim) -> None: ...
+    async def take_in(_self: Gate, _caller: Principal, _aim: ActionTarget) -> None: ...
 
-    patch.setattr(Gate, "take_in", take_in)
+    patch.setattr(Gate, "taint_context", take_in)
 
 
 def no_lists_in_runs(patch: pytest.MonkeyPatch) -> None:
@@ -221,7 +221,7 @@ def no_lists_in_runs(patch: pytest.MonkeyPatch) -> None:
     async def asker(self: Acting) -> Principal:
         return replace(await self.as_now(), tools=())
 
-    patch.setattr(Acting, "asker", asker)
+    patch.setattr(Acting, "requester", asker)
 
 
 def no_waiting_in_runs(patch: pytest.MonkeyPatch) -> None:
@@ -234,10 +234,10 @@ def no_waiting_in_runs(patch: pytest.MonkeyPatch) -> None:
             return found
         wish = attempt.wish
         tool = cast("CallTool", self.call_tool)
-        asker = await attempt.acting.asker()
-        patch.setattr(Ticket, "good_for", lambda _self, _act: True)
+        asker = await attempt.acting.requester()
+        patch.setattr(ApprovalGrant, "good_for", lambda _self, _act: True)
         approval = ApprovalId.parse(found.pending.approval)
-        ticket = Ticket(approval=approval, hash="", by="nobody")
+        ticket = ApprovalGrant(approval=approval, hash="", by="nobody")
         return await tool(asker, wish.tool, await wish.arguments(), whole=True, ticket=ticket)
 
     patch.setattr(MakeCall, "_made", anyway)
@@ -257,7 +257,7 @@ RED: Mapping[str, tuple[Path, Patch]] = {
     "flow": (Direct(), Misled(lenient="default:flow").put),
     "flow, far away": (
         Direct(),
-        Misled(act=lambda act: replace(act, aim=replace(act.aim, outside=False))).put,
+        Misled(act=lambda act: replace(act, target=replace(act.target, outside=False))).put,
     ),
     "taint": (Direct(), Misled(trusting=True).put),
     "default ask": (Direct(), Misled(lenient="default:destroys").put),

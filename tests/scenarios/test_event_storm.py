@@ -22,7 +22,7 @@ from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.engine.core.event_log import Aside, Entry, NewEntry
+from portico.engine.core.event_log import Entry, EphemeralEvent, NewEntry
 from portico.engine.event_log import Cursors, Tails
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import ApiKey
@@ -52,8 +52,8 @@ Told = tuple[int, int]
 class Lines:
     """A wording that is quickly read: `cursor topic writer n` a line."""
 
-    def told(self, happened: Entry | Aside) -> bytes:
-        facts = happened.facts
+    def told(self, happened: Entry | EphemeralEvent) -> bytes:
+        facts = happened.details
         return f" {happened.topic} {facts.get('writer')} {facts.get('n')}\n".encode()
 
     def marked(self, cursor: str, told: bytes) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from portico.debate.core.questions import Preset
-from portico.testing.debate_fakes import ScriptedVoice
+from portico.testing.debate_fakes import ScriptedDebater
 from tests.debate.room import Room
 from tests.entered import Entered, Record
 from tests.installation import installation
@@ -46,8 +46,8 @@ async def test_a_read_of_a_confined_server_enters_few_files() -> None:
 
 async def test_a_debate_with_a_critique_enters_few_files(tmp_path: Path) -> None:
     voices = [
-        ScriptedVoice(name="a:1", answer="yes", again="no"),
-        ScriptedVoice(name="b:1", answer="no"),
+        ScriptedDebater(name="a:1", answer="yes", again="no"),
+        ScriptedDebater(name="b:1", answer="no"),
     ]
     record = Record(tmp_path)
 

@@ -14,21 +14,21 @@ from typing import Final, cast
 
 import pytest
 
-from portico.adapters.cross_domain.approval_runs import NewsForRuns, RunErrands
+from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns, NewsForRuns
 from portico.adapters.cross_domain.event_sinks import LoggedNews
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.gateway_wiring import Limits, assemble_gateway
-from portico.engine.core.runs import Leg, Queue, Run, RunStatus
+from portico.engine.core.runs import Activation, QueueConfig, Run, RunStatus
 from portico.engine.execution import RunLeg
-from portico.engine.runs import Kind, Kinds, RunWish, StartRun
+from portico.engine.runs import Kind, Kinds, RunSpec, StartRun
 from portico.gateway.approved_calls import APPROVED_CALL
-from portico.gateway.core.calls import Answer, ResultId, Target
+from portico.gateway.core.calls import ResultId, ToolResult, UpstreamTarget
 from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.gateway.core.errors import ResultNotFound, UpstreamTimedOut
-from portico.gateway.ports import Line, Upstreams
-from portico.guard.authentication import AsTheyAre
+from portico.gateway.ports import ClientChannel, Upstreams
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.access_request import Allowed
 from portico.guard.core.approvals import Status
 from portico.guard.core.authentication import as_principal, principal_of
@@ -46,20 +46,20 @@ from portico.testing.engine import MemoryEventLog
 from portico.testing.gateway import MemoryResults, a_tool, an_approved_server
 from portico.testing.gateway_fakes import memory_gateway
 from portico.testing.guard import MemoryKeyRing, MemoryRules, a_space, an_identity
-from portico.testing.memory_store import BEGINNING, HeldKey, MemoryWorld
+from portico.testing.memory_store import BEGINNING, HeldKey, InMemoryStore
 from portico.workflows.core.programs import (
     PROGRAM,
-    Left,
     ProgramLimits,
     Source,
     Turn,
+    TurnState,
     functions_in,
     is_turn,
     left_from,
     turn_from,
     uses_call,
 )
-from portico.workflows.programs import LookAhead, RunProgram, TakeBack
+from portico.workflows.programs import FetchToolMetadata, RunProgram, TakeBack
 from portico.workflows.programs import Turns as InterpreterTurns
 from portico.workflows.run_context import ActFor, Outputs, SealedOutputs, Turns, asker_of
 from portico.workflows.step_calls import MakeCall, ReadEnd, StepCall
@@ -75,7 +75,7 @@ LIMITS: Final = ProgramLimits(
     calls=40,
     output=50_000,
     at_once=8,
-    kept=20_000_000,
+    stored=20_000_000,
 )
 UNHURRIED: Final = replace(LIMITS, seconds=30.0, whole_seconds=60.0)
 """For programs that end by another limit, also on a busy machine."""
@@ -110,13 +110,13 @@ class Reached:
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,
-    ) -> Answer:
+        line: ClientChannel | None = None,
+    ) -> ToolResult:
         name = f"{target.server}.{tool}"
         self.calls.append((name, arguments))
         self._now += 1
@@ -126,23 +126,23 @@ class Reached:
         finally:
             self._now -= 1
 
-    async def _answer(self, name: str, arguments: JsonObject, timeout: timedelta) -> Answer:
+    async def _answer(self, name: str, arguments: JsonObject, timeout: timedelta) -> ToolResult:
         await asyncio.sleep(0)
         match name:
             case "tools.fail":
-                return Answer([{"type": "text", "text": "it failed"}], failed=True)
+                return ToolResult([{"type": "text", "text": "it failed"}], failed=True)
             case "tools.forever":
                 await asyncio.sleep(timeout.total_seconds())
                 raise UpstreamTimedOut(name, timeout.total_seconds())
             case "tools.large":
-                return Answer([{"type": "text", "text": _LARGE}])
+                return ToolResult([{"type": "text", "text": _LARGE}])
             case _:
-                return Answer([], structured=dict(arguments))
+                return ToolResult([], structured=dict(arguments))
 
 
 class HostileCallingRoom:
     def __init__(self, interpreter: MontyInterpreter, limits: ProgramLimits = LIMITS) -> None:
-        self.world = world = MemoryWorld()
+        self.world = world = InMemoryStore()
         identity = an_identity("ana", roles=[Role.MEMBER])
         world.spaces[identity.space] = a_space()
         world.identities.insert((identity.space, identity.id), identity)
@@ -154,13 +154,13 @@ class HostileCallingRoom:
         self.clock, self.bus = SystemClock(), InlineBus()
         self.log = MemoryEventLog(world, self.bus, self.clock)
         self.runs = InlineRuns(self.clock, system_entropy, self.bus, self.log)
-        self.line = InlineLine([Queue(name="runs")], self.clock)
+        self.line = InlineLine([QueueConfig(name="runs")], self.clock)
         self._interpreter, self._limits = interpreter, limits
         self._stock()
         starting = Kinds([Kind(name=APPROVED_CALL, work=nothing), Kind(name=PROGRAM, work=nothing)])
         self.start_run = StartRun(
             runs=self.runs,
-            line=self.line,
+            queue=self.line,
             kinds=starting,
             clock=self.clock,
             entropy=system_entropy,
@@ -200,12 +200,14 @@ class HostileCallingRoom:
             entropy=system_entropy,
             limits=Limits(call_timeout=CALL_TIMEOUT),
             rules=MemoryRules([_ASK]),
-            errands=RunErrands(start_run=self.start_run, runs=self.runs, line=self.line, bus=bus),
+            errands=EngineApprovalRuns(
+                start_run=self.start_run, runs=self.runs, queue=self.line, bus=bus
+            ),
         )
         news = NewsForRuns(
             news=LoggedNews(log=self.log, bus=bus),
             runs=self.runs,
-            line=self.line,
+            queue=self.line,
             bus=bus,
             clock=clock,
         )
@@ -215,7 +217,7 @@ class HostileCallingRoom:
         )
         self.approvals = approvals.approvals
         self.catalogues = gateway.catalogues
-        look_ahead = LookAhead(catalogues=gateway.catalogues)
+        look_ahead = FetchToolMetadata(catalogues=gateway.catalogues)
 
         async def effect_of(caller: Principal, ref: ToolRef) -> Effect:
             ahead = await look_ahead(caller, ref)
@@ -224,7 +226,7 @@ class HostileCallingRoom:
         self.results = MemoryResults(world)
         self._work = RunProgram(
             act_for=ActFor(
-                as_they_are=AsTheyAre(key_ring=MemoryKeyRing(world), clock=clock),
+                as_they_are=RevalidatePrincipal(key_ring=MemoryKeyRing(world), clock=clock),
                 new_outputs=self.outputs,
                 clock=clock,
             ),
@@ -270,7 +272,7 @@ class HostileCallingRoom:
             "asker": asker_of(caller),
             "label": str(caller.clearance),
         }
-        run = await self.start_run(caller, RunWish(kind=PROGRAM, input=given))
+        run = await self.start_run(caller, RunSpec(kind=PROGRAM, input=given))
         return await self.on(run.id)
 
     async def on(self, run: RunId) -> Run:
@@ -280,7 +282,7 @@ class HostileCallingRoom:
         leg = RunLeg(
             journal=self.runs, bus=self.bus, kinds=kinds, clock=self.clock, grace=timedelta(0)
         )
-        await leg(Leg(run, found.leg))
+        await leg(Activation(run, found.leg))
         return await self.runs.get(self.caller, run)
 
     async def turns(self, run: RunId) -> Sequence[Turn]:
@@ -288,8 +290,8 @@ class HostileCallingRoom:
         noted = [turn_from(step.output) for step in steps if is_turn(step.name) and step.output]
         return sorted(noted, key=lambda turn: turn.number)
 
-    async def left(self, turn: Turn) -> Left:
-        return left_from(await self.outputs().get(self.caller, ResultId.parse(turn.kept)))
+    async def left(self, turn: Turn) -> TurnState:
+        return left_from(await self.outputs().get(self.caller, ResultId.parse(turn.stored)))
 
 
 def _a_key(identity: Identity) -> StoredKey:
@@ -358,10 +360,10 @@ def _nothing_was_reached(room: HostileCallingRoom, program: str) -> None:
     assert reached <= {"tools.echo", "tools.fail", "tools.forever", "tools.large"}, program
 
 
-def _no_more_than_allowed(room: HostileCallingRoom, turns: Sequence[Turn], left: Left) -> None:
+def _no_more_than_allowed(room: HostileCallingRoom, turns: Sequence[Turn], left: TurnState) -> None:
     assert len(room.reached.calls) <= LIMITS.calls
     assert room.reached.most_at_once <= LIMITS.at_once
-    assert turns[-1].size <= LIMITS.kept + LIMITS.memory
+    assert turns[-1].size <= LIMITS.stored + LIMITS.memory
     assert len(left.printed.encode()) <= LIMITS.output
     assert len(json.dumps(left.result)) <= 6 * LIMITS.output
     assert len(left.error or "") <= 5_000
@@ -408,7 +410,7 @@ async def test_a_snapshot_that_was_changed_is_not_taken_up(interpreter: MontyInt
     run = await room.ran("await call('mail.send', {})\nawait call('bank.pay', {})")
     assert run.status is RunStatus.WAITING
     [turn] = await room.turns(run.id)
-    place = (room.caller.space, ResultId.parse(turn.kept))
+    place = (room.caller.space, ResultId.parse(turn.stored))
     kept = room.world.results[place]
     middle = len(kept.sealed) // 2
     forged = kept.sealed[:middle] + bytes([kept.sealed[middle] ^ 1]) + kept.sealed[middle + 1 :]
@@ -431,7 +433,7 @@ async def test_the_snapshot_of_one_program_is_not_that_of_another(
     one = await room.ran("await call('mail.send', {})\n1")
     other = await room.ran("await call('mail.send', {'n': 2})\n2")
     places = [
-        (room.caller.space, ResultId.parse((await room.turns(run.id))[0].kept))
+        (room.caller.space, ResultId.parse((await room.turns(run.id))[0].stored))
         for run in (one, other)
     ]
     room.world.results[places[0]] = room.world.results[places[1]]
@@ -450,7 +452,7 @@ async def test_somebody_elses_snapshot_is_nobody_elses(interpreter: MontyInterpr
     [turn] = await room.turns(run.id)
 
     with pytest.raises(ResultNotFound):
-        await room.outputs().get(room.stranger, ResultId.parse(turn.kept))
+        await room.outputs().get(room.stranger, ResultId.parse(turn.stored))
 
 
 async def test_a_program_goes_on_with_what_its_caller_may_by_then(

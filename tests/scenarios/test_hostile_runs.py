@@ -19,9 +19,9 @@ import pytest
 
 from portico.adapters.sandbox.probes.attempts import python_for_all
 from portico.sandbox.core.probes import Backend
-from portico.sandbox.core.profile import Limits, Order, Profile
+from portico.sandbox.core.profile import Limits, Profile, SandboxCommand
 from portico.sandbox.core.requests import Outcome
-from portico.sandbox.requests import Box
+from portico.sandbox.requests import Sandbox
 from tests.children import children, named
 from tests.real_servers.watching import eventually, own_memory
 from tests.scenarios.box_table import a_box
@@ -48,7 +48,7 @@ pytestmark = [pytest.mark.scenario, pytest.mark.timeout(3600 if FULL_SIZE else 6
 
 @dataclass
 class Run:
-    box: Box
+    box: Sandbox
     folder: Path
     mark: str
     seen: Counter[str] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ class Run:
 
     async def one(self, hostile: Hostile) -> None:
         workspace = a_workspace(self.folder)
-        order = Order(
+        order = SandboxCommand(
             program=python_for_all(),
             arguments=("-I", "-S", "-c", hostile.program, self.mark, hostile.program),
             environment={"PATH": "/usr/bin:/bin", "HOSTILE_MARK": self.mark},

@@ -20,9 +20,9 @@ import httpx2
 import pytest
 from mcp import Client
 
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import Shelf
-from portico.gateway.core.calls import Target
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CatalogSnapshot
+from portico.gateway.core.calls import UpstreamTarget
 from portico.kernel.errors import PorticoError
 from portico.kernel.principal import Principal
 from tests.installation import Installation, installation
@@ -204,17 +204,17 @@ async def test_list_and_search_do_not_wait_for_servers_that_hang(
 
 def asks_each_time() -> None:
     """What servers offer is not remembered; each has a moment to say it."""
-    offered = Catalogues.offered
+    offered = Catalogs.offered
 
-    async def asked(its: Catalogues, caller: Principal) -> Shelf:
+    async def asked(its: Catalogs, caller: Principal) -> CatalogSnapshot:
         shelf = await offered(its, caller)
         for name in shelf.counts:
             with suppress(PorticoError, TimeoutError):
                 async with asyncio.timeout(0.02):
-                    await its.upstreams.look(Target.of(caller.space, shelf.servers[name]))
+                    await its.upstreams.look(UpstreamTarget.of(caller.space, shelf.servers[name]))
         return shelf
 
-    Catalogues.offered = asked  # type: ignore[assignment, method-assign] # a red run
+    Catalogs.offered = asked  # type: ignore[assignment, method-assign] # a red run
 
 
 @pytest.mark.parametrize("plant", [asks_each_time])

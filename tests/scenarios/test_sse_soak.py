@@ -16,7 +16,7 @@ import psutil
 import pytest
 from starlette.types import Receive
 
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.interfaces.http.streaming import Connection
 from portico.kernel.ids import PrincipalId, SpaceId
 from tests.installation import Installation
@@ -59,7 +59,7 @@ def app_address(house: Installation, monkeypatch: pytest.MonkeyPatch) -> str:
     for name, value in house.environment.items():
         if name.startswith("PORTICO_"):
             monkeypatch.setenv(name, value)
-    return Ground().store.addresses.app
+    return AppContext().store.addresses.app
 
 
 def soak(

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from portico.engine.core.runs import Taken
+from portico.engine.core.runs import ClaimedActivation
 from portico.engine.execution import Record
 from portico.engine.ports import Journal
 from tests.installation import Installation, Process
@@ -209,7 +209,7 @@ def forgets_steps() -> None:
     """Whoever takes a run up does not look at what was done of it."""
     begin = Record.__init__
 
-    def begun(its: Record, taken: Taken, journal: Journal) -> None:
+    def begun(its: Record, taken: ClaimedActivation, journal: Journal) -> None:
         begin(its, replace(taken, steps=()), journal)
 
     Record.__init__ = begun  # type: ignore[assignment, method-assign] # a red run

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.cli_debaters.debaters import Availability, ProgramVoices
+from portico.adapters.cli_debaters.debaters import Availability, ProgramDebaters
 from portico.adapters.cli_debaters.programs import programs_of
 from portico.adapters.tokens import O200k
-from portico.debate.core.errors import VoiceBroke
+from portico.debate.core.errors import DebaterInterrupted
 from portico.debate.core.prompts import Unusable, read_vote
 from tests.children import none_left
 from tests.models.doors import ANA
@@ -115,7 +115,7 @@ def mock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MockServer]:
 
 
 @pytest.fixture
-def voices(name: str, mock: MockServer, tmp_path: Path) -> ProgramVoices:
+def voices(name: str, mock: MockServer, tmp_path: Path) -> ProgramDebaters:
     real = PROGRAMS[name]
     packages = installed(real.package, real.version).parents[len(Path(real.package).parts) - 1]
     program = packages / real.started_by
@@ -126,7 +126,7 @@ def voices(name: str, mock: MockServer, tmp_path: Path) -> ProgramVoices:
         **real.set_up(tmp_path, mock.url),
     }
     mock.requests()
-    return ProgramVoices(
+    return ProgramDebaters(
         programs=programs_of({name: command}),
         environment=environment,
         availability=Availability(environment),
@@ -137,7 +137,7 @@ def voices(name: str, mock: MockServer, tmp_path: Path) -> ProgramVoices:
 @pytest.mark.nightly
 @EVERY
 @pytest.mark.requirement("debate:voices:programs")
-async def test_the_real_program_votes(name: str, voices: ProgramVoices, mock: MockServer) -> None:
+async def test_the_real_program_votes(name: str, voices: ProgramDebaters, mock: MockServer) -> None:
     real, heard = PROGRAMS[name], list[str]()
     voice = await voices.named(ANA, f"program:{name}")
 
@@ -159,12 +159,12 @@ async def test_the_real_program_votes(name: str, voices: ProgramVoices, mock: Mo
 @EVERY
 @pytest.mark.requirement("debate:voices:programs")
 async def test_the_real_program_is_ended_whole_when_its_time_is_over(
-    name: str, voices: ProgramVoices
+    name: str, voices: ProgramDebaters
 ) -> None:
     voice = await voices.named(ANA, f"program:{name}")
     slow = asked(voice, prompt="Say it slowly.", timeout=timedelta(seconds=5))
 
-    with none_left(), pytest.raises(VoiceBroke, match="within 5 seconds"):
+    with none_left(), pytest.raises(DebaterInterrupted, match="within 5 seconds"):
         await voices.ask(slow, lambda _piece: None)
 
 

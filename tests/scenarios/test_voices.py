@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.cross_domain.debaters import ModelVoices
+from portico.adapters.cross_domain.debaters import ModelDebaters
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.tokens import O200k
-from portico.debate.core.debaters import BUILT_IN, Voice, VoiceAsk
-from portico.debate.core.prompts import Desk, Unusable, read_vote
+from portico.debate.core.debaters import BUILT_IN, Debater, DebaterRequest
+from portico.debate.core.prompts import PromptInputs, Unusable, read_vote
 from portico.debate.core.questions import Preset, Question, QuestionKind, rules_of
 from portico.kernel.label import PUBLIC
 from tests.models.doors import ANA, Doors, opened
@@ -27,25 +27,29 @@ QUESTION = Question(
 VOTE = json.dumps({"rationale": "Known.", "evidence": [], "answer": "Paris", "confidence": 0.9})
 
 
-def voices_of(doors: Doors) -> ModelVoices:
-    return ModelVoices(book=doors.book, models=doors.models, tokenizer=O200k(), clock=SystemClock())
+def voices_of(doors: Doors) -> ModelDebaters:
+    return ModelDebaters(
+        book=doors.book, models=doors.models, tokenizer=O200k(), clock=SystemClock()
+    )
 
 
-def asked(voice: Voice, *, question: Question = QUESTION, **more: Any) -> VoiceAsk:
-    desk = Desk(question=question, rules=rules_of(Preset.VOTE, 0.5), personas=BUILT_IN, seed=1)
+def asked(voice: Debater, *, question: Question = QUESTION, **more: Any) -> DebaterRequest:
+    desk = PromptInputs(
+        question=question, rules=rules_of(Preset.VOTE, 0.5), personas=BUILT_IN, seed=1
+    )
     sheet, count = desk.first(voice), O200k().count
     ask: dict[str, Any] = {
-        "voice": voice,
+        "debater": voice,
         "system": sheet.system,
         "prompt": sheet.prompt,
         "schema": sheet.schema,
         "prompt_tokens": count(sheet.system) + count(sheet.prompt),
-        "most_output": 220,
+        "max_output_tokens": 220,
         "timeout": timedelta(seconds=120),
         "label": PUBLIC,
         "key": f"said:1:{voice.name}",
     }
-    return VoiceAsk(**{**ask, **more})
+    return DebaterRequest(**{**ask, **more})
 
 
 FIXTURES: list[dict[str, Any]] = [

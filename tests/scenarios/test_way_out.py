@@ -17,7 +17,7 @@ from portico.adapters.egress.client import GuardedWeb, guarded_client
 from portico.adapters.egress.dialer import Dialer, OwnAddresses, Resolve
 from portico.adapters.egress.proxy import Egress
 from portico.sandbox.core.errors import AddressRefused, FetchFailed
-from portico.sandbox.core.profile import Network, Place, Request, why_not_public
+from portico.sandbox.core.profile import Network, NetworkEndpoint, Request, why_not_public
 from tests.adapters.egress.canary import Canary, canary, listener
 from tests.adapters.egress.sites import Page, a_site
 from tests.adapters.egress.spellings import KNOWN, hosts, urls
@@ -60,7 +60,9 @@ class Watched(Dialer):
 
 @asynccontextmanager
 async def a_web(
-    *allow: Place, ports: Collection[int] = (80, 443), resolve: Resolve = as_a_system_would
+    *allow: NetworkEndpoint,
+    ports: Collection[int] = (80, 443),
+    resolve: Resolve = as_a_system_would,
 ) -> AsyncIterator[GuardedWeb]:
     async with guarded_client(allow=allow, dialer=Watched(ports=ports, resolve=resolve)) as client:
         yield GuardedWeb(client)
@@ -265,7 +267,7 @@ async def test_no_chain_of_redirects_leads_to_this_machine(
     ends += [f"//127.0.0.1:{bird.port}/", f"//localhost:{bird.port}", f"\\\\127.0.0.1:{bird.port}"]
     pages = {f"/{number}": page for number, page in enumerate(chained(hops, status, "?"))}
     async with a_site(lambda path: pages.get(path, OF_THE_SITE)) as site:
-        place = Place("site.test", site.port)
+        place = NetworkEndpoint("site.test", site.port)
         async with a_web(place, ports=(80, bird.port), resolve=_with_site) as web:
             asked = Request(url=site.url("/0"), method="POST", body=b"s3cret", redirects=12)
             for end in islice(ends, (hops + status) % 4, None, 4):
@@ -318,7 +320,7 @@ async def test_proxies_of_the_environment_lead_nowhere(
 @pytest.mark.requirement("web:allow:exactly")
 async def test_an_entry_opens_its_host_at_its_port_and_nothing_else(bird: Canary) -> None:
     async with canary() as other:
-        async with a_web(Place("127.0.0.1", bird.port), ports=(80, other.port)) as web:
+        async with a_web(NetworkEndpoint("127.0.0.1", bird.port), ports=(80, other.port)) as web:
             found = await web.fetch(Request(url=f"http://127.0.0.1:{bird.port}/"))
             assert found.body == b"INTERNAL"
             assert len(bird.hits) == 1
@@ -332,10 +334,10 @@ async def test_an_entry_opens_its_host_at_its_port_and_nothing_else(bird: Canary
 
 @pytest.mark.requirement("web:allow:exactly")
 async def test_ipv6_loopback_is_open_where_it_is_named_and_only_there(bird: Canary) -> None:
-    async with a_web(Place("::1", bird.port)) as web:
+    async with a_web(NetworkEndpoint("::1", bird.port)) as web:
         found = await web.fetch(Request(url=f"http://[0:0:0::1]:{bird.port}/"))
         assert found.body == b"INTERNAL"
-    async with a_web(Place("127.0.0.1", bird.port), ports=(bird.port,)) as web:
+    async with a_web(NetworkEndpoint("127.0.0.1", bird.port), ports=(bird.port,)) as web:
         assert await refused(web, f"http://[::1]:{bird.port}/") == "AddressRefused"
 
     assert len(bird.hits) == 1

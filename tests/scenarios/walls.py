@@ -13,7 +13,7 @@ from portico.adapters.sandbox.bubblewrap import View
 from portico.adapters.sandbox.kernel_filters import Filter, assemble
 from portico.adapters.sandbox.runner import Task
 from portico.adapters.sandbox.sandbox_process import Descriptors
-from portico.sandbox.core.probes import Backend, Layer, Situation
+from portico.sandbox.core.probes import Backend, SandboxLayer, Situation
 
 
 @dataclass(frozen=True)
@@ -24,59 +24,59 @@ class Broken:
     """Where that can be seen, if not everywhere."""
 
 
-WALLS: Mapping[Backend, Mapping[Layer, Broken]] = {
+WALLS: Mapping[Backend, Mapping[SandboxLayer, Broken]] = {
     Backend.BUBBLEWRAP: {
-        Layer.NAMESPACES: Broken("loopback"),
-        Layer.MOUNTS: Broken("see_outside"),
-        Layer.LANDLOCK: Broken("signal_keeper", Situation.USER),
-        Layer.SECCOMP: Broken("queued_calls"),
-        Layer.LIMITS: Broken("too_many_processes"),
-        Layer.ACCOUNT: Broken("become_root", Situation.ROOT),
-        Layer.ENVIRONMENT: Broken("own_environment"),
-        Layer.DESCRIPTORS: Broken("inherited_descriptors"),
-        Layer.PROXY: Broken("proxy_to_loopback"),
-        Layer.ENDING: Broken("left_daemon"),
+        SandboxLayer.NAMESPACES: Broken("loopback"),
+        SandboxLayer.MOUNTS: Broken("see_outside"),
+        SandboxLayer.LANDLOCK: Broken("signal_keeper", Situation.USER),
+        SandboxLayer.SECCOMP: Broken("queued_calls"),
+        SandboxLayer.LIMITS: Broken("too_many_processes"),
+        SandboxLayer.ACCOUNT: Broken("become_root", Situation.ROOT),
+        SandboxLayer.ENVIRONMENT: Broken("own_environment"),
+        SandboxLayer.DESCRIPTORS: Broken("inherited_descriptors"),
+        SandboxLayer.PROXY: Broken("proxy_to_loopback"),
+        SandboxLayer.ENDING: Broken("left_daemon"),
     },
     Backend.LANDLOCK: {
-        Layer.LANDLOCK: Broken("read_by_path"),
-        Layer.SECCOMP: Broken("loopback_by_datagram"),
-        Layer.LIMITS: Broken("too_many_processes"),
-        Layer.ACCOUNT: Broken("become_root", Situation.ROOT),
-        Layer.ENVIRONMENT: Broken("own_environment"),
-        Layer.DESCRIPTORS: Broken("inherited_descriptors"),
-        Layer.PROXY: Broken("proxy_to_loopback"),
-        Layer.ENDING: Broken("left_daemon"),
+        SandboxLayer.LANDLOCK: Broken("read_by_path"),
+        SandboxLayer.SECCOMP: Broken("loopback_by_datagram"),
+        SandboxLayer.LIMITS: Broken("too_many_processes"),
+        SandboxLayer.ACCOUNT: Broken("become_root", Situation.ROOT),
+        SandboxLayer.ENVIRONMENT: Broken("own_environment"),
+        SandboxLayer.DESCRIPTORS: Broken("inherited_descriptors"),
+        SandboxLayer.PROXY: Broken("proxy_to_loopback"),
+        SandboxLayer.ENDING: Broken("left_daemon"),
     },
 }
 """What gets out of each box without that wall."""
 
-LINES: Mapping[Layer, Mapping[str, Sequence[str]]] = {
-    Layer.LANDLOCK: {"launcher.py": ['yield "Landlock could not be set up"']},
-    Layer.LIMITS: {"launcher.py": ['yield "its limits could not be set"']},
-    Layer.ACCOUNT: {
+LINES: Mapping[SandboxLayer, Mapping[str, Sequence[str]]] = {
+    SandboxLayer.LANDLOCK: {"launcher.py": ['yield "Landlock could not be set up"']},
+    SandboxLayer.LIMITS: {"launcher.py": ['yield "its limits could not be set"']},
+    SandboxLayer.ACCOUNT: {
         "launcher.py": [
             'yield "it could not bound its privileges"',
             'yield "it could not change its account"',
             'yield "it could not give up its privileges"',
         ]
     },
-    Layer.DESCRIPTORS: {"launcher.py": ["_close_all_but(portico.fileno())"]},
-    Layer.ENDING: {"launcher.py": ["keeper.end_all()"]},
+    SandboxLayer.DESCRIPTORS: {"launcher.py": ["_close_all_but(portico.fileno())"]},
+    SandboxLayer.ENDING: {"launcher.py": ["process_reaper.end_all()"]},
 }
 """What the launcher does for it: these lines do nothing any more."""
 
 
-def take_away(wall: Layer, folder: Path) -> None:
+def take_away(wall: SandboxLayer, folder: Path) -> None:
     if wall in LINES:
         _launcher_without(LINES[wall], folder)
-    others: Mapping[Layer, Callable[[], None]] = {
-        Layer.NAMESPACES: _no_network_namespace,
-        Layer.MOUNTS: _no_mounts,
-        Layer.SECCOMP: _no_filter,
-        Layer.LIMITS: _no_groups,
-        Layer.ENVIRONMENT: _our_environment,
-        Layer.PROXY: _no_gate,
-        Layer.ENDING: _nobody_ends_it,
+    others: Mapping[SandboxLayer, Callable[[], None]] = {
+        SandboxLayer.NAMESPACES: _no_network_namespace,
+        SandboxLayer.MOUNTS: _no_mounts,
+        SandboxLayer.SECCOMP: _no_filter,
+        SandboxLayer.LIMITS: _no_groups,
+        SandboxLayer.ENVIRONMENT: _our_environment,
+        SandboxLayer.PROXY: _no_gate,
+        SandboxLayer.ENDING: _nobody_ends_it,
     }
     if wall in others:
         others[wall]()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.settings.load import InvalidSettings, Loaded, load
 from portico.settings.model import Settings
 
@@ -23,10 +23,10 @@ class Machine:
         dotted = {name.replace("__", "."): value for name, value in flags.items()}
         return load(self.environment, folder=self.project_file.parent, config=config, flags=dotted)
 
-    def flaws(self) -> list[Flaw]:
+    def flaws(self) -> list[FieldError]:
         with pytest.raises(InvalidSettings) as caught:
             self.load()
-        return [*caught.value.flaws]
+        return [*caught.value.field_errors]
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_what_is_no_provider_is_refused_without_repeating_it(tmp_path: Path, ent
     with pytest.raises(InvalidSettings) as caught:
         settings(f"[models.providers.work]\n{entry}\n", tmp_path)
 
-    told = f"{caught.value}{caught.value.flaws}"
+    told = f"{caught.value}{caught.value.field_errors}"
     assert "models" in told
     assert SECRET not in told
 

@@ -71,7 +71,7 @@ def test_a_setting_that_does_not_exist_is_refused(path: str) -> None:
     with pytest.raises(InvalidSettings, match="no such setting") as caught:
         with_setting(MINE, path, "1", FILE)
 
-    assert caught.value.flaws[0].field == path
+    assert caught.value.field_errors[0].field == path
 
 
 def test_a_near_miss_is_told_with_what_was_meant() -> None:
@@ -93,7 +93,7 @@ def test_of_a_table_it_is_told_how_it_is_written(path: str, lines: str) -> None:
     with pytest.raises(InvalidSettings) as caught:
         with_setting(MINE, path, "sk-secret", FILE)
 
-    [flaw] = caught.value.flaws
+    [flaw] = caught.value.field_errors
     assert flaw.field == path
     assert flaw.message == f"is a table, which is written into {FILE} by hand:\n\n{lines}"
 
@@ -124,7 +124,7 @@ def test_a_file_that_is_no_toml_is_not_touched() -> None:
     with pytest.raises(InvalidSettings, match="not valid TOML") as caught:
         with_setting("[server\nport = 1", "server.port", "2", FILE)
 
-    assert caught.value.flaws[0].field == str(FILE)
+    assert caught.value.field_errors[0].field == str(FILE)
 
 
 def test_a_section_that_is_no_table_is_told_and_not_overwritten() -> None:

@@ -63,7 +63,7 @@ def test_rules_are_read_as_they_are_meant(read: Read) -> None:
             tools=("notes.*",),
             who=("ana",),
             tainted=True,
-            upto=Label(Level.TEAM, frozenset({"finance"})),
+            max_label=Label(Level.TEAM, frozenset({"finance"})),
             source=RuleSource.FILE,
         ),
     ]
@@ -89,7 +89,7 @@ def test_a_rule_that_cannot_be_meant_says_why(
     with pytest.raises(InvalidSettings) as caught:
         read(rule)
 
-    [flaw] = caught.value.flaws
+    [flaw] = caught.value.field_errors
     assert flaw.field == field
     assert message in flaw.message
     assert "portico.toml" in flaw.message

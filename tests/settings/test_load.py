@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.settings.load import (
     InvalidSettings,
     Loaded,
@@ -200,7 +200,7 @@ def test_what_is_unknown_is_told_with_its_line_and_the_nearest_one(
     machine.user_file.write_text(text)
 
     message = f"there is no such setting{told} ({machine.user_file}:{line})"
-    assert machine.flaws() == [Flaw(field, message)]
+    assert machine.flaws() == [FieldError(field, message)]
 
 
 @pytest.mark.requirement("settings:file:validated")
@@ -223,7 +223,7 @@ def test_a_section_that_is_no_table_is_told(machine: Machine, text: str) -> None
 
     [flaw] = machine.flaws()
 
-    assert flaw == Flaw("server", f"must be a table: [server] ({machine.user_file}:1)")
+    assert flaw == FieldError("server", f"must be a table: [server] ({machine.user_file}:1)")
 
 
 @pytest.mark.requirement("settings:file:validated")
@@ -372,7 +372,7 @@ def test_a_refusal_never_repeats_a_secret(machine: Machine, text: str) -> None:
     with pytest.raises(InvalidSettings) as caught:
         machine.load()
 
-    assert "hunter2" not in f"{caught.value} {caught.value.flaws} {caught.value.fix}"
+    assert "hunter2" not in f"{caught.value} {caught.value.field_errors} {caught.value.fix}"
 
 
 def test_a_file_is_checked_before_it_is_written(machine: Machine) -> None:
@@ -457,7 +457,7 @@ def test_a_variable_that_is_not_set_is_named_with_its_place(tmp_path: Path) -> N
     with pytest.raises(InvalidSettings, match="DB_PASSWORD is not set") as caught:
         from_file(file, {})
 
-    [flaw] = caught.value.flaws
+    [flaw] = caught.value.field_errors
     assert flaw.field == f"{file}: database.dsn"
 
 

@@ -8,8 +8,8 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from portico.guard.core.rate_limits import CallRates
-from portico.learning.core.prefetch_gates import AheadMode, AheadTerms
-from portico.sandbox.core.profile import Place
+from portico.learning.core.prefetch_gates import PrefetchLimits, PrefetchMode
+from portico.sandbox.core.profile import NetworkEndpoint
 from portico.settings.agents import ProviderEntry
 from portico.settings.gateway import WebSettings
 from portico.settings.guard import ApprovalsSettings, LimitSettings, SecretsSettings
@@ -29,7 +29,7 @@ HOOK = "https://hooks.example/portico?token=hidden"
 def test_what_is_not_said_is_as_the_rooms_would_have_decided() -> None:
     settings = Settings()
 
-    assert settings.ahead.terms == AheadTerms()
+    assert settings.ahead.terms == PrefetchLimits()
     assert settings.limits.rates == CallRates(principal=1000)
     assert (settings.box.unboxed, settings.web.places) == ((), ())
     assert (settings.approvals.webhook, settings.telemetry.otlp_endpoint) == (None, None)
@@ -53,8 +53,8 @@ def test_everything_can_be_said_of_calls_ahead(read: Read) -> None:
         "wiki.find" = 1
     """
 
-    assert read(text).ahead.terms == AheadTerms(
-        mode=AheadMode.SHADOW,
+    assert read(text).ahead.terms == PrefetchLimits(
+        mode=PrefetchMode.SHADOW,
         external=frozenset({"search", "wiki"}),
         least_gain=timedelta(milliseconds=200),
         keep=timedelta(seconds=3),
@@ -144,7 +144,7 @@ def test_what_a_plan_needs_is_not_forgotten_before_it(
     else:
         with pytest.raises(InvalidSettings) as caught:
             machine.load(**said)
-        assert [flaw.field for flaw in caught.value.flaws] == [field]
+        assert [flaw.field for flaw in caught.value.field_errors] == [field]
 
 
 @pytest.mark.parametrize("kept", ["env:HOOK", "file:/etc/hook", "keyring:portico/hook"])
@@ -236,7 +236,7 @@ def test_an_address_that_nobody_can_reach_is_refused_with_one_that_can_be(
 
 
 def test_what_is_allowed_to_the_web_is_a_place() -> None:
-    assert WebSettings(allow=("127.0.0.1:11434",)).places == (Place("127.0.0.1", 11434),)
+    assert WebSettings(allow=("127.0.0.1:11434",)).places == (NetworkEndpoint("127.0.0.1", 11434),)
     for wider in ("127.0.0.1", "http://localhost:80", "10.0.0.0/8", "*:80", ""):
         with pytest.raises(ValidationError, match="must be host:port"):
             WebSettings(allow=(wider,))

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from portico.agents.core.model_requests import ToolCall
 from portico.agents.core.traces import AgentRunStatus
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.approvals import Waiter
 from portico.guard.core.principals import Role
@@ -215,7 +215,7 @@ async def _approvals_and_runs(world: World, console: Browser) -> None:
         waiter=Waiter(RunId.parse(waits), "~approval:note:1", PUBLIC),
     )
     await site.gateway.approvals.show_approval.approvals.add(other, given, b'{"text":"seen"}')
-    site.upstreams.replies[ToolRef("box", "look")] = Answer(
+    site.upstreams.replies[ToolRef("box", "look")] = ToolResult(
         [{"type": "text", "text": "no room"}], failed=True
     )
     failed = await ran(site)

@@ -36,7 +36,7 @@ class AgentPoints(Points):
 
         async def used(its: Any, caller: Principal, use: ToolUse, **more: Any) -> Any:
             news = await add_use(its, caller, use, **more)
-            await self.at(USED, f"{use.tool} {use.turn}-{use.place}")
+            await self.at(USED, f"{use.tool} {use.turn}-{use.position}")
             return news
 
         async def ended(its: Any, caller: Principal, run: RunTrace, **more: Any) -> Any:

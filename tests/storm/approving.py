@@ -17,7 +17,7 @@ from typing import Any
 
 import psycopg
 
-from portico.adapters.dbos.line import DbosLine
+from portico.adapters.dbos.run_queue import DbosLine
 from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.gateway.results import PostgresResults
 from portico.adapters.postgres.guard.approvals import PostgresApprovals
@@ -28,14 +28,14 @@ from portico.adapters.postgres.transaction import LineAfterCommit, Transactions,
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.gateway_wiring import assemble_gateway
 from portico.app.guard import GatewaySide, open_approvals
-from portico.app.guard_wiring import ApprovalDoors
-from portico.app.shared_dependencies import Outside
+from portico.app.guard_wiring import ApprovalDependencies
+from portico.app.shared_dependencies import SharedDependencies
 from portico.engine.runs import Kinds
-from portico.gateway.core.calls import Answer, Called, Target
+from portico.gateway.core.calls import Called, ToolResult, UpstreamTarget
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.gateway.ports import Line
-from portico.gateway.results import KeepResult
-from portico.guard.core.approvals import Approval, Ticket
+from portico.gateway.ports import ClientChannel
+from portico.gateway.results import StoreResult
+from portico.guard.core.approvals import Approval, ApprovalGrant
 from portico.guard.core.authentication import as_principal, principal_of
 from portico.guard.core.keys import ApiKey
 from portico.guard.core.principals import Role
@@ -49,7 +49,7 @@ from portico.testing.engine import MemoryBus
 from portico.testing.gateway import ScriptedUpstreams, a_tool, an_approved_server, seen, text
 from portico.testing.gateway_fakes import memory_gateway
 from portico.testing.guard import MemoryAudit, MemoryRules, a_space, an_identity
-from portico.testing.memory_store import MemoryWorld
+from portico.testing.memory_store import InMemoryStore
 from portico.testing.secrets import MemoryVault
 from tests.contracts.doors import a_key
 from tests.storm.house import House
@@ -57,7 +57,7 @@ from tests.storm.worker import Orders, Wire, until_killed
 
 DELETE = a_tool("files.delete", "Deletes a file for good.", effect=Effect.IRREVERSIBLE)
 POINTS = ("before claim", "after claim", "after call", "after outcome")
-_ticket: ContextVar[Ticket | None] = ContextVar("ticket", default=None)
+_ticket: ContextVar[ApprovalGrant | None] = ContextVar("ticket", default=None)
 
 
 class OracleUpstreams(ScriptedUpstreams):
@@ -69,13 +69,13 @@ class OracleUpstreams(ScriptedUpstreams):
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,
-    ) -> Answer:
+        line: ClientChannel | None = None,
+    ) -> ToolResult:
         ticket = _ticket.get()
         assert self._oracle is not None, "only workers call it"
         await self._oracle.ask(
@@ -125,7 +125,12 @@ class Pointed:
 
     def calling(self, call_tool: Any) -> Any:
         async def calling(
-            caller: Principal, ref: ToolRef, arguments: JsonObject, *, whole: bool, ticket: Ticket
+            caller: Principal,
+            ref: ToolRef,
+            arguments: JsonObject,
+            *,
+            whole: bool,
+            ticket: ApprovalGrant,
         ) -> Called:
             _ticket.set(ticket)
             called: Called = await call_tool(caller, ref, arguments, whole=whole, ticket=ticket)
@@ -139,7 +144,7 @@ def a_gateway(
     space: SpaceId, transactions: Transactions, upstreams: OracleUpstreams, **doors: Any
 ) -> Any:
     """A real one with one tool that cannot be undone; nobody has made a rule about it."""
-    world = MemoryWorld()
+    world = InMemoryStore()
     world.spaces[space] = a_space()
     server = an_approved_server("files")
     world.servers[space, server.id] = server
@@ -163,18 +168,18 @@ def a_gateway(
 
 def approval_doors(
     transactions: Transactions, clock: Clock, bus: InlineBus, line: LineAfterCommit, history: Any
-) -> ApprovalDoors:
+) -> ApprovalDependencies:
     results = PostgresResults(transactions, MemoryVault())
     side = GatewaySide(
         rules=MemoryRules(),
         contexts=PostgresTaskContexts(transactions, clock),
         history=history,
         results=results,
-        keep_result=KeepResult(
+        keep_result=StoreResult(
             results=results, clock=clock, entropy=system_entropy, page_size=20_000
         ),
     )
-    outside = Outside(
+    outside = SharedDependencies(
         transactions=transactions,
         bus=bus,
         audit=MemoryAudit(),
@@ -185,9 +190,11 @@ def approval_doors(
     return open_approvals(ApprovalsSettings(wait_seconds=0), outside, line, side, base_url="")
 
 
-def with_points(doors: ApprovalDoors, store: PostgresApprovals, pointed: Pointed) -> ApprovalDoors:
+def with_points(
+    doors: ApprovalDependencies, store: PostgresApprovals, pointed: Pointed
+) -> ApprovalDependencies:
     return replace(
-        doors, approvals=pointed.approvals(store), together=pointed.together(doors.together)
+        doors, approvals=pointed.approvals(store), unit_of_work=pointed.together(doors.unit_of_work)
     )
 
 
@@ -213,7 +220,7 @@ class ApprovalHouse:
     """Who asks, who answers, and the doors that they do it through."""
 
     house: House
-    doors: ApprovalDoors
+    doors: ApprovalDependencies
     call_tool: Any
     bots: Sequence[Principal]
     people: Sequence[Principal]

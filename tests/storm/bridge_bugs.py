@@ -11,7 +11,7 @@ from psycopg import sql
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bridge import visibility
 from portico.bridge.core.errors import ProjectNotFound
-from portico.bridge.ports import Stretch
+from portico.bridge.ports import MessageRange
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from tests.adapters.postgres.bridge_town import BRIDGE_TABLES
@@ -61,11 +61,11 @@ class LateCursors(AsAnother):
     def __init__(self, door: Any) -> None:
         super().__init__(door, (), cleared_for_all)
 
-    async def after(self, caller: Principal, *given: Any, **more: Any) -> Stretch:
-        its: Stretch = await self._door.after(caller, *given, **more)
+    async def after(self, caller: Principal, *given: Any, **more: Any) -> MessageRange:
+        its: MessageRange = await self._door.after(caller, *given, **more)
         if not its.found or its.more:
             return its
-        last = replace(its.found[-1], place=its.end)
+        last = replace(its.found[-1], position=its.end)
         return replace(its, found=[*its.found[:-1], last])
 
 

@@ -16,14 +16,14 @@ from psycopg.errors import InsufficientPrivilege
 from portico.bridge.core.attachments import Digest
 from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import WriteDown
-from portico.bridge.core.leases import Lease, LeaseWish
+from portico.bridge.core.leases import Lease, LeaseSpec
 from portico.bridge.core.memory import ToRemember
 from portico.bridge.core.messages import Message, NewMessage
-from portico.bridge.core.presence import Doing
+from portico.bridge.core.presence import PresenceStatus
 from portico.bridge.core.projects import Project
-from portico.bridge.core.work_items import NewWork, Work, WorkEnded
-from portico.gateway.core.calls import Answer, ResultId
-from portico.gateway.results import KeepResult, ReadResult
+from portico.bridge.core.work_items import NewWorkItem, WorkEnded, WorkItem
+from portico.gateway.core.calls import ResultId, ToolResult
+from portico.gateway.results import ReadResult, StoreResult
 from portico.guard.core.contexts import OpenedContext
 from portico.guard.core.principals import Role
 from portico.kernel.errors import PorticoError
@@ -56,7 +56,7 @@ class Flows:
     said: list[Message] = field(default_factory=list)
     keys: list[tuple[Project, str]] = field(default_factory=list)
     files: list[Digest] = field(default_factory=list)
-    works: list[Work] = field(default_factory=list)
+    works: list[WorkItem] = field(default_factory=list)
     leases: list[Lease] = field(default_factory=list)
     results: list[tuple[Principal, ResultId]] = field(default_factory=list)
     lowered: int = 0
@@ -318,7 +318,7 @@ async def add_work(flows: Flows, who: Principal) -> None:
     theirs = [each.id for each in flows.works if each.project == project.id]
     some = tuple(flows.random.sample(theirs, min(1, len(theirs))))
     depends = some if flows.random.random() < 0.3 else ()
-    wish = NewWork(
+    wish = NewWorkItem(
         project=project.id, title=title, body=body, label=flows.some_label(), depends=depends
     )
     made = await flows.house.things.add_work(who, wish)
@@ -347,7 +347,7 @@ async def do_work(flows: Flows, who: Principal) -> None:
 async def lease(flows: Flows, who: Principal) -> None:
     project = flows.one(flows.projects)
     purpose = flows.knows(who, project.id, 290)
-    wish = LeaseWish(
+    wish = LeaseSpec(
         project=project.id,
         resource=f"src/{flows.random.randrange(1_000_000)}",
         purpose=purpose,
@@ -369,7 +369,7 @@ async def look_at_leases(flows: Flows, who: Principal) -> None:
 async def presence(flows: Flows, who: Principal) -> None:
     project = flows.one(flows.projects)
     note = flows.knows(who, project.id, 190)
-    await flows.house.things.say_presence(who, project.id, Doing.BUSY, note)
+    await flows.house.things.say_presence(who, project.id, PresenceStatus.BUSY, note)
     flows.wrote(who, project.id, note, project.label)
 
 
@@ -392,14 +392,14 @@ HERE = "the place of no conversation"
 async def call_tool(flows: Flows, who: Principal) -> None:
     """It is told all that the caller knows, adds a word, and its answer is kept for later."""
     text = flows.knows(who, HERE)
-    keep = KeepResult(
+    keep = StoreResult(
         results=flows.house.results,
         clock=flows.house.doors.clock,
         entropy=flows.house.doors.entropy,
         page_size=1,
     )
     label = flows.some_label() or Label.parse("public")
-    answer = Answer([{"type": "text", "text": text}])
+    answer = ToolResult([{"type": "text", "text": text}])
     _, result = await keep(who, answer, label=label, untrusted=True)
     assert result is not None
     kept = await flows.house.results.get(

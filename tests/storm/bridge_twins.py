@@ -8,16 +8,16 @@ from datetime import timedelta
 from random import Random
 from typing import Any
 
-from portico.bridge.core.activity import News
+from portico.bridge.core.activity import Activity
 from portico.bridge.core.attachments import Digest
 from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import LeaseHeld
-from portico.bridge.core.leases import LeaseWish
+from portico.bridge.core.leases import LeaseSpec
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.messages import Message, NewMessage, Sent, Wanted
-from portico.bridge.core.presence import Doing
+from portico.bridge.core.messages import Message, NewMessage, ReplyRequest, Sent
+from portico.bridge.core.presence import PresenceStatus
 from portico.bridge.core.projects import Project
-from portico.bridge.core.work_items import NewWork, Work
+from portico.bridge.core.work_items import NewWorkItem, WorkItem
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
 from tests.storm.twins import Hidden, Step, Twin
@@ -30,11 +30,11 @@ WORDS = ("plans", "budget", "nest", "river", "engine")
 @dataclass(kw_only=True)
 class BridgeTwin(Twin):
     house: WalledHouse
-    news: list[News] = field(default_factory=list)
+    news: list[Activity] = field(default_factory=list)
     projects: list[Project] = field(default_factory=list)
     talks: list[Conversation] = field(default_factory=list)
     said: list[Message] = field(default_factory=list)
-    works: list[Work] = field(default_factory=list)
+    works: list[WorkItem] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     files: list[Digest] = field(default_factory=list)
     cursors: dict[str, str] = field(default_factory=dict)
@@ -157,7 +157,7 @@ async def recalls(twin: BridgeTwin) -> object:
 
 
 async def takes_lease(twin: BridgeTwin) -> object:
-    wish = LeaseWish(
+    wish = LeaseSpec(
         project=twin.projects[1].id, resource=f"src/{twin.low_life.choice(WORDS)}", wait=True
     )
     with suppress(LeaseHeld):
@@ -170,7 +170,7 @@ async def works(twin: BridgeTwin) -> object:
     project, title = twin.projects[0].id, twin.low_life.choice(WORDS)
     depends = tuple(work.id for work in twin.works[-1:])
     made = await twin.house.things.add_work(
-        twin.reader, NewWork(project=project, title=title, depends=depends, key=None)
+        twin.reader, NewWorkItem(project=project, title=title, depends=depends, key=None)
     )
     twin.works.append(made)
     return [made, await twin.house.things.list_work(twin.reader, project)]
@@ -212,7 +212,7 @@ async def acknowledges(twin: BridgeTwin) -> object:
         twin.talks[1],
         addressed=(twin.reader.id,),
         mentions=(twin.reader.id,),
-        acknowledge=Wanted(until=until),
+        acknowledge=ReplyRequest(until=until),
     )
     if twin.low_life.random() < 0.5:
         await twin.house.talk.acknowledge(twin.reader, said.id)
@@ -220,7 +220,7 @@ async def acknowledges(twin: BridgeTwin) -> object:
 
 
 async def presence(twin: BridgeTwin) -> object:
-    await twin.house.things.say_presence(twin.reader, twin.projects[0].id, Doing.THERE)
+    await twin.house.things.say_presence(twin.reader, twin.projects[0].id, PresenceStatus.THERE)
     return await twin.house.things.list_presence(twin.reader, twin.projects[0].id)
 
 
@@ -260,7 +260,9 @@ async def hidden_message(twin: BridgeTwin, random: Random) -> None:
             label=SECRET,
             mentions=(twin.reader.id,),
             addressed=(twin.reader.id,),
-            acknowledge=Wanted(until=twin.house.doors.clock.now() + timedelta(milliseconds=1)),
+            acknowledge=ReplyRequest(
+                until=twin.house.doors.clock.now() + timedelta(milliseconds=1)
+            ),
         ),
     )
     twin.hidden.append(sent.message)
@@ -310,12 +312,12 @@ async def hidden_things(twin: BridgeTwin, random: Random) -> None:
     )
     await things.attach(twin.secret(), project.id, "other.txt", "text/plain", word.encode(), SECRET)
     await things.add_work(
-        twin.secret(), NewWork(project=project.id, title=word, label=SECRET, key=word)
+        twin.secret(), NewWorkItem(project=project.id, title=word, label=SECRET, key=word)
     )
     if twin.hidden_projects:
         above = twin.hidden_projects[-1].id
-        await things.say_presence(twin.secret(), above, Doing.BUSY, "Not for you.")
-        await things.take_lease(twin.secret(), LeaseWish(project=above, resource=f"src/{word}"))
+        await things.say_presence(twin.secret(), above, PresenceStatus.BUSY, "Not for you.")
+        await things.take_lease(twin.secret(), LeaseSpec(project=above, resource=f"src/{word}"))
 
 
 LOW_STEPS: Sequence[Step] = (

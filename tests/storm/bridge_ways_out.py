@@ -12,7 +12,7 @@ from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.memory import ToRemember
 from portico.bridge.core.messages import MessageId, NewMessage
 from portico.bridge.core.projects import Project, ProjectId
-from portico.bridge.core.work_items import NewWork, WorkEnded
+from portico.bridge.core.work_items import NewWorkItem, WorkEnded
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from tests.storm.bridge_world import COMMON, Said, World
@@ -422,7 +422,7 @@ async def errors_of_things(visit: Visit) -> object:
             wish = ToRemember(project=project, key=key, value=1, label=nowhere, version=99)
             return await house.things.remember(who, wish)
         case 1:
-            work = NewWork(project=visit.project().id, title="x", label=nowhere)
+            work = NewWorkItem(project=visit.project().id, title="x", label=nowhere)
             return await house.things.add_work(who, work)
         case 2:
             lease = visit.one_of(visit.world.leases, lambda its: its.id)

@@ -11,7 +11,7 @@ from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.leases import Lease
 from portico.bridge.core.messages import Message
 from portico.bridge.core.projects import Project
-from portico.bridge.core.work_items import Work
+from portico.bridge.core.work_items import WorkItem
 from portico.guard.core.principals import Role
 from portico.kernel.principal import Principal, PrincipalKind
 from tests.storm.leak_oracle import EVERY_LABEL, Book, joined
@@ -55,7 +55,7 @@ class World:
     said_in: defaultdict[str, list[Said]] = field(default_factory=lambda: defaultdict(list))
     keys: list[tuple[Project, str]] = field(default_factory=list)
     files: list[Digest] = field(default_factory=list)
-    works: list[Work] = field(default_factory=list)
+    works: list[WorkItem] = field(default_factory=list)
     leases: list[Lease] = field(default_factory=list)
     read_up: dict[tuple[str, str], int] = field(default_factory=dict)
     """How many things had been said in a conversation when somebody had last read all of it."""

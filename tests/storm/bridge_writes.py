@@ -8,11 +8,11 @@ from random import Random
 
 from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import AboveClearance, LeaseHeld
-from portico.bridge.core.leases import LeaseWish
+from portico.bridge.core.leases import LeaseSpec
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.messages import MessageId, NewMessage, Wanted
-from portico.bridge.core.presence import Doing
-from portico.bridge.core.work_items import NewWork, WorkEnded
+from portico.bridge.core.messages import MessageId, NewMessage, ReplyRequest
+from portico.bridge.core.presence import PresenceStatus
+from portico.bridge.core.work_items import NewWorkItem, WorkEnded
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
@@ -59,7 +59,7 @@ async def say(world: World) -> bool:
     label = world.above(str(talk.label))
     to = tuple(each.id for each in world.random.sample(world.readers, 2))
     directed = to if world.random.random() < 0.3 else ()
-    wanted = Wanted(until=world.house.doors.clock.now() + timedelta(milliseconds=50))
+    wanted = ReplyRequest(until=world.house.doors.clock.now() + timedelta(milliseconds=50))
     by = world.maker(talk)
     sent = await world.house.talk.send_message(
         world.house.afresh(by),
@@ -115,7 +115,7 @@ async def edit(world: World) -> bool:
         return False
     who = world.house.afresh(its.by)
     label = world.above(its.label) if world.random.random() < 0.4 else its.label
-    await world.house.doors.contexts.rise(
+    await world.house.doors.contexts.raise_taint(
         replace(who, place=None), Label.parse(label), untrusted=False
     )
     body = world.text(label, world.inside(its.talk))
@@ -251,7 +251,7 @@ async def add_work(world: World) -> bool:
     )
     made = await world.house.things.add_work(
         world.author(),
-        NewWork(
+        NewWorkItem(
             project=project.id,
             title=world.text(label),
             body=world.text(label),
@@ -278,7 +278,7 @@ async def claim(world: World) -> bool:
 async def lease(world: World) -> bool:
     project = world.random.choice(world.projects)
     label = str(project.label)
-    wish = LeaseWish(
+    wish = LeaseSpec(
         project=project.id,
         resource=world.text(label).replace(" ", "/"),
         purpose=world.text(label),
@@ -296,7 +296,7 @@ async def lease(world: World) -> bool:
 async def presence(world: World) -> bool:
     project = world.random.choice(world.projects)
     note = world.text(str(project.label))
-    await world.house.things.say_presence(world.author(), project.id, Doing.BUSY, note)
+    await world.house.things.say_presence(world.author(), project.id, PresenceStatus.BUSY, note)
     return True
 
 

@@ -4,14 +4,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from portico.adapters.cross_domain.approval_runs import RunErrands
+from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns
 from portico.adapters.cross_domain.debaters import DebateMaterial
 from portico.adapters.cross_domain.event_sinks import WORDING, DebateTalk
 from portico.adapters.cross_domain.promotion import PROMOTION, CarryOutPromotion, DebatePromotion
 from portico.adapters.cross_domain.run_contexts import DebateTasks
 from portico.adapters.inline import InlineLine
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.debate.budgets import PostgresPurse
+from portico.adapters.postgres.debate.budgets import PostgresBudgetLedger
 from portico.adapters.postgres.debate.debates import PostgresBlackboard
 from portico.adapters.postgres.debate.outcomes import (
     PostgresOutcomes,
@@ -24,11 +24,11 @@ from portico.adapters.postgres.guard.approvals import PostgresApprovals
 from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.app.debates import DebateDoors, assemble_debates, debate_kinds
+from portico.app.debates import DebateDependencies, assemble_debates, debate_kinds
 from portico.app.run_workers import starting
 from portico.bridge.core.declassification import found
 from portico.debate.core.debates import Debate
-from portico.engine.core.runs import Queue
+from portico.engine.core.runs import QueueConfig
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
 from portico.guard.approvals import Approvals
@@ -39,8 +39,8 @@ from portico.kernel.principal import Principal
 from portico.testing.agents import Words
 from portico.testing.debate_fakes import (
     MemoryDebateLogs,
-    ScriptedVoice,
-    ScriptedVoices,
+    ScriptedDebater,
+    ScriptedDebaters,
     SpellingMeaning,
 )
 from portico.workflows.core.plan_report import Mode
@@ -52,7 +52,7 @@ from tests.storm.walled_house import WalledHouse, walled_house
 @dataclass
 class DebateHouse:
     house: WalledHouse
-    doors: DebateDoors
+    doors: DebateDependencies
     spaces: Spaces
     approvals: Approvals
     promotions: PostgresPromotions
@@ -68,7 +68,7 @@ class DebateHouse:
     async def allowed(self, approval: ApprovalId, by: Principal) -> None:
         """Said yes to by somebody, and carried out."""
         run, lowering = await self.house.said_yes(approval, by)
-        lowering = replace(lowering, approvals=self.approvals, together=self.doors.together)
+        lowering = replace(lowering, approvals=self.approvals, unit_of_work=self.doors.unit_of_work)
         work = CarryOutPromotion.beside(
             lowering, blackboard=self.doors.blackboard, promotions=self.promotions
         )
@@ -77,7 +77,7 @@ class DebateHouse:
 
 @asynccontextmanager
 async def debate_house(
-    addresses: Addresses, *voices: ScriptedVoice, space: str = "home", connections: int = 6
+    addresses: Addresses, *voices: ScriptedDebater, space: str = "home", connections: int = 6
 ) -> AsyncIterator[DebateHouse]:
     async with (
         walled_house(addresses, space=space, connections=connections) as house,
@@ -86,7 +86,7 @@ async def debate_house(
         transactions = Transactions(pool)
         yield DebateHouse(
             house=house,
-            doors=_doors(house, transactions, ScriptedVoices(*voices)),
+            doors=_doors(house, transactions, ScriptedDebaters(*voices)),
             spaces=PostgresSpaces(transactions),
             approvals=PostgresApprovals(transactions),
             promotions=PostgresPromotions(transactions),
@@ -98,23 +98,25 @@ def _no_outputs() -> Outputs:
     raise NotImplementedError
 
 
-def _doors(house: WalledHouse, transactions: Transactions, voices: ScriptedVoices) -> DebateDoors:
+def _doors(
+    house: WalledHouse, transactions: Transactions, voices: ScriptedDebaters
+) -> DebateDependencies:
     bridge, clock, entropy = house.doors, house.doors.clock, house.doors.entropy
-    line, bus = InlineLine([Queue(name="runs")], clock), house.errands.bus
+    line, bus = InlineLine([QueueConfig(name="runs")], clock), house.errands.bus
     blackboard = PostgresBlackboard(transactions)
     log = PostgresEventLog(transactions, bus, clock, entropy)
     tails = Tails(log=log, bus=bus, seal=bridge.seal, wording=WORDING)
-    errands = RunErrands(
+    errands = EngineApprovalRuns(
         start_run=starting(house.runs, line, clock, entropy, PROMOTION),
         runs=house.runs,
-        line=line,
+        queue=line,
         bus=bus,
         kind=PROMOTION,
     )
-    return DebateDoors(
-        voices=voices,
+    return DebateDependencies(
+        debaters=voices,
         blackboard=blackboard,
-        purse=PostgresPurse(transactions),
+        budget_ledger=PostgresBudgetLedger(transactions),
         seats=PostgresSeats(transactions),
         outcomes=PostgresOutcomes(transactions),
         personas=PostgresPersonas(transactions),
@@ -130,21 +132,23 @@ def _doors(house: WalledHouse, transactions: Transactions, voices: ScriptedVoice
             projects=bridge.projects,
             contexts=bridge.contexts,
             scan=found,
-            ask=replace(bridge.ask, errands=errands),
+            ask=replace(bridge.ask, approval_runs=errands),
         ),
-        talk=DebateTalk(log=log, tails=tails, seal=bridge.seal, blackboard=blackboard, clock=clock),
+        event_sink=DebateTalk(
+            log=log, tails=tails, encrypt=bridge.seal, blackboard=blackboard, clock=clock
+        ),
         logs=MemoryDebateLogs(),
         engine=EngineSide(
             mode=Mode.DURABLE,
             book=house.runs,
             runs=house.runs,
-            line=line,
+            queue=line,
             bus=bus,
             start_run=starting(house.runs, line, clock, entropy),
             outputs=_no_outputs,
         ),
         tokenizer=Words(),
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         audit=bridge.audit,
         as_they_are=bridge.as_they_are,
         clock=clock,

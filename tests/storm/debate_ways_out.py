@@ -14,11 +14,11 @@ from psycopg import sql
 from portico.adapters.postgres.addresses import Addresses
 from portico.debate.core.debates import (
     DebateId,
+    DebateSpec,
     DebateStatus,
-    DebateWish,
     GuestAnswer,
-    OutcomeWish,
-    ReplayWish,
+    OutcomeSpec,
+    ReplaySpec,
 )
 from portico.debate.core.questions import Preset
 from portico.kernel.label import Label
@@ -123,7 +123,7 @@ async def turned_out(visit: Visit) -> object:
 
 async def replay(visit: Visit) -> object:
     without = (visit.random.choice(VOICES).name,) if visit.random.random() < 0.3 else ()
-    wish = ReplayWish(preset=visit.random.choice([*Preset]), without=without)
+    wish = ReplaySpec(preset=visit.random.choice([*Preset]), without=without)
     over = [each for each in visit.world.held if each.over]
     theirs = [each for each in over if visit.world.readable(each, visit.who)]
     held = visit.random.choice(theirs or over or visit.world.held)
@@ -188,7 +188,7 @@ async def follow(visit: Visit) -> object:
 
 async def mark_outcome(visit: Visit) -> object:
     """Of what is not over, or not theirs to know of; or nothing that could be marked."""
-    wish = OutcomeWish(answer=visit.random.choice(["elephant", None]))
+    wish = OutcomeSpec(answer=visit.random.choice(["elephant", None]))
     return await visit.world.house.use_cases.mark_outcome(visit.who, visit.one(), wish)
 
 
@@ -217,13 +217,13 @@ async def start(visit: Visit) -> object:
     return await visit.world.house.use_cases.start_debate(visit.who, wish)
 
 
-def _wish(visit: Visit, **more: Any) -> DebateWish:
+def _wish(visit: Visit, **more: Any) -> DebateSpec:
     its = visit.random.choice(visit.world.projects)
     visit.asked.append(its.id)
     keys = visit.world.keys[str(its.id)]
     memory = tuple(visit.random.sample(keys, 1)) if keys else ("nothing",)
     visit.asked += memory
-    return DebateWish(question="Is it so?", project=str(its.id), memory=memory, **more)
+    return DebateSpec(question="Is it so?", project=str(its.id), memory=memory, **more)
 
 
 async def export(visit: Visit) -> object:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import portico.app.debates  # noqa: F401 # one that is forked has it already
-from portico.adapters.postgres.debate.budgets import PostgresPurse
+from portico.adapters.postgres.debate.budgets import PostgresBudgetLedger
 from portico.adapters.postgres.debate.debates import PostgresBlackboard
 from portico.debate.core.debates import DebateId, Note, NoteKind
 from portico.kernel.principal import Principal
@@ -45,7 +45,7 @@ class DebatePoints(Points):
         board.note, board.end = noted, ended
 
     def in_purse(self) -> None:
-        purse: Any = PostgresPurse
+        purse: Any = PostgresBudgetLedger
         reserve, settle = purse.reserve, purse.settle
 
         async def reserved(

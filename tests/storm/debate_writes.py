@@ -9,22 +9,22 @@ from random import Random
 
 from portico.bridge.core.memory import ToRemember
 from portico.bridge.core.projects import Project
-from portico.debate.core.debaters import Voice, VoiceAsk
+from portico.debate.core.debaters import Debater, DebaterRequest
 from portico.debate.core.debates import (
     Debate,
     DebateId,
+    DebaterAnswer,
     DebateStatus,
     Decision,
     Note,
     NoteKind,
     Option,
     Outcome,
-    Said,
     Source,
     Verdict,
     Why,
 )
-from portico.debate.core.events import DebateEnded, VoiceAnswered
+from portico.debate.core.events import DebateEnded, DebaterAnswered
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.debate.guests import guest_voice
 from portico.kernel.budget import NOTHING, Cost, Tokens
@@ -50,7 +50,7 @@ class Held:
     project: Project | None
     private: bool
     guests: int
-    voices: tuple[Voice, ...]
+    voices: tuple[Debater, ...]
     words: list[str] = field(default_factory=list)
     """Canaries that are as secret as all of it."""
     over: bool = False
@@ -194,7 +194,7 @@ async def begin(world: DebateWorld) -> bool:
         id=held.id,
         question=question,
         rules=rules_of(random.choice([*Preset]), 0.5),
-        voices=VOICES,
+        debaters=VOICES,
         guests=held.guests,
         cap=Cap(),
         deadline=now + timedelta(hours=1),
@@ -206,7 +206,7 @@ async def begin(world: DebateWorld) -> bool:
         run=RunId.mint(now, house.doors.entropy),
         started_at=now,
     )
-    await house.doors.blackboard.begin(_starter(world, held), debate)
+    await house.doors.blackboard.add(_starter(world, held), debate)
     world.held.append(held)
     return True
 
@@ -221,7 +221,9 @@ async def say(world: DebateWorld) -> bool:
         world.risen(held, world.random.choice(EVERY_LABEL))
     voice, key = VOICES[held.said], world.random.choice(["a", "b"])
     answer, why = world.text(held), world.text(held)
-    said = Said(voice=voice.name, round=1, answer=answer, key=key, shown=answer, rationale=why)
+    said = DebaterAnswer(
+        voice=voice.name, round=1, answer=answer, key=key, shown=answer, rationale=why
+    )
     note = Note(
         name=f"said:1:{voice.name}",
         kind=NoteKind.SAID,
@@ -230,7 +232,7 @@ async def say(world: DebateWorld) -> bool:
         at=doors.clock.now(),
     )
     await doors.blackboard.note(by, held.id, note, _label(held))
-    answered = VoiceAnswered(
+    answered = DebaterAnswered(
         voice=voice.name,
         round=1,
         answer=answer,
@@ -240,7 +242,7 @@ async def say(world: DebateWorld) -> bool:
         money=NOTHING.money,
         seconds=0,
     )
-    await doors.talk.tell(by, held.id, answered, label=_label(held))
+    await doors.event_sink.publish(by, held.id, answered, label=_label(held))
     held.said += 1
     return True
 
@@ -252,7 +254,7 @@ async def spend(world: DebateWorld) -> bool:
     tokens = world.random.randrange(1, 1_000)
     name = f"ask {world.wrote['spend']}"
     cost = Cost(tokens=Tokens(tokens))
-    await world.house.doors.purse.reserve(_starter(world, held), held.id, name, cost)
+    await world.house.doors.budget_ledger.reserve(_starter(world, held), held.id, name, cost)
     world.spent[str(held.project.id), held.label] += tokens
     return True
 
@@ -264,7 +266,11 @@ async def end(world: DebateWorld) -> bool:
     by, doors = _starter(world, held), world.house.doors
     shown = world.text(held)
     option = Option(
-        key="a", shown=shown, probability=0.9, voices=(VOICES[0].name,), rationale=world.text(held)
+        key="a",
+        shown=shown,
+        probability=0.9,
+        debaters=(VOICES[0].name,),
+        rationale=world.text(held),
     )
     decision = Decision(
         verdict=Verdict.DECIDED,
@@ -286,7 +292,7 @@ async def end(world: DebateWorld) -> bool:
         money=NOTHING.money,
         seconds=0,
     )
-    await doors.talk.tell(by, held.id, told, label=_label(held))
+    await doors.event_sink.publish(by, held.id, told, label=_label(held))
     held.over = True
     return True
 
@@ -337,13 +343,13 @@ async def sit_down(world: DebateWorld) -> bool:
         world.opened(held)
         word = world.book.canary(held.label, seat)
         held.words.append(word)
-        ask = VoiceAsk(
-            voice=voice,
+        ask = DebaterRequest(
+            debater=voice,
             system="",
             prompt=word,
             schema=None,
             prompt_tokens=1,
-            most_output=1,
+            max_output_tokens=1,
             timeout=timedelta(seconds=1),
             label=_label(held),
             key=f"said:{len(held.asked)}",
@@ -356,7 +362,7 @@ async def sit_down(world: DebateWorld) -> bool:
 async def cap(world: DebateWorld) -> bool:
     project = world.random.choice(world.projects)
     by = world.afresh(world.random.choice(world.authors))
-    await world.house.doors.purse.cap_project(by, str(project.id), Cap())
+    await world.house.doors.budget_ledger.cap_project(by, str(project.id), Cap())
     return True
 
 

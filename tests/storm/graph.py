@@ -49,7 +49,7 @@ async def _by_readiness(durable: Durable, seed: int, act: Act) -> JsonValue:
         ready = [n for n, before in waiting.items() if all(each in given for each in before)]
         for node in ready:
             inputs = [str(given[each]) for each in waiting.pop(node)]
-            running[node] = begun = durable.begin(node, partial(_acted, act, node, inputs))
+            running[node] = begun = durable.start(node, partial(_acted, act, node, inputs))
             names[begun.name] = node
         first = await durable.wait_any(list(running.values()))
         node = names[first.name]

@@ -12,20 +12,20 @@ from pathlib import Path
 
 import psycopg
 
-from portico.adapters.dbos.line import DbosLine
+from portico.adapters.dbos.run_queue import DbosLine
 from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.embedded.server import EmbeddedStore
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
-from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
 from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.runs import Run
-from portico.engine.runs import Kind, Kinds, RunWish, StartRun
+from portico.engine.runs import Kind, Kinds, RunSpec, StartRun
 from portico.guard.core.authentication import as_principal
-from portico.guard.spaces import InstallHome, SpaceWish
+from portico.guard.spaces import InstallHome, SpaceSpec
 from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
@@ -44,7 +44,7 @@ class House:
     addresses: Addresses
     folder: Path
     start: StartRun
-    book: PostgresRunBook
+    book: PostgresRunQueries
     ana: Principal
     acknowledged: list[RunId] = field(default_factory=list)
 
@@ -52,7 +52,7 @@ class House:
         """Asked for again and again, under the same key, until it is acknowledged."""
         while True:
             try:
-                wish = RunWish(kind=kind, input=given, key=key)
+                wish = RunSpec(kind=kind, input=given, key=key)
                 run = await self.start(self.ana, wish)
             except StoreUnavailable:
                 await asyncio.sleep(0.1)
@@ -119,22 +119,22 @@ async def storm_house(folder: Path) -> AsyncIterator[House]:
             log = PostgresEventLog(transactions, bus, clock, system_entropy)
             start = StartRun(
                 runs=PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy),
-                line=line,
+                queue=line,
                 kinds=Kinds(Kind(name=name, work=_elsewhere) for name in ("four", "slow", "graph")),
                 clock=clock,
                 entropy=system_entropy,
             )
             install = InstallHome(
                 spaces=PostgresSpaces(transactions),
-                together=transactions.begin,
+                unit_of_work=transactions.begin,
                 audit=MemoryAudit(),
                 clock=clock,
                 entropy=system_entropy,
                 pepper=b"storm",
             )
-            ana = as_principal((await install(SpaceWish(name="home", admin="ana"))).admin)
+            ana = as_principal((await install(SpaceSpec(name="home", admin="ana"))).admin)
             try:
-                yield House(store, addresses, folder, start, PostgresRunBook(transactions), ana)
+                yield House(store, addresses, folder, start, PostgresRunQueries(transactions), ana)
             finally:
                 await line.close()
     finally:

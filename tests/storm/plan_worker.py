@@ -16,10 +16,10 @@ from typing import Any
 from portico.adapters.builtin.server import RoutedUpstreams
 from portico.adapters.postgres.engine.journal import PostgresJournal
 from portico.adapters.postgres.gateway.calls import PostgresCallHistory
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.serve import serve
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Leg, RunStatus, Taken
+from portico.engine.core.runs import Activation, ClaimedActivation, RunStatus
 from portico.gateway.core.calls import Call
 from portico.kernel.principal import Principal
 from tests.storm.worker import Wire
@@ -56,7 +56,7 @@ class Points:
             setattr(PostgresJournal, name, self._told(name, getattr(PostgresJournal, name)))
 
     def in_history(self) -> None:
-        for name in ("begin", "begin_once"):
+        for name in ("record_start", "begin_once"):
             original = getattr(PostgresCallHistory, name)
             setattr(PostgresCallHistory, name, self._intended(original))
 
@@ -93,15 +93,15 @@ def _events(name: str, given: Sequence[Any], came: Any) -> list[str]:
     if not came:
         return []
     match name, given:
-        case "claim", [Leg()] if isinstance(came, Taken):
+        case "claim", [Activation()] if isinstance(came, ClaimedActivation):
             return [f"{came.run.kind} taken up"]
-        case "finish", [Taken() as taken, step, NewEntry() as told]:
+        case "finish", [ClaimedActivation() as taken, step, NewEntry() as told]:
             return [f"{taken.run.kind} {told.type} {step.name}"]
-        case "announce", [Taken() as taken, told]:
+        case "announce", [ClaimedActivation() as taken, told]:
             return [f"{taken.run.kind} {each.type}" for each in told]
-        case "park", [Taken() as taken, *_]:
+        case "park", [ClaimedActivation() as taken, *_]:
             return [f"{taken.run.kind} run.waiting"]
-        case "settle", [Taken() as taken, RunStatus() as status, *_]:
+        case "settle", [ClaimedActivation() as taken, RunStatus() as status, *_]:
             return [f"{taken.run.kind} run.{status}"]
         case _:
             raise AssertionError(name)
@@ -109,7 +109,7 @@ def _events(name: str, given: Sequence[Any], came: Any) -> list[str]:
 
 def without_intents() -> None:
     """What somebody who died has left behind is not looked at: a red run."""
-    begin = PostgresCallHistory.begin
+    begin = PostgresCallHistory.record_start
     history_class: Any = PostgresCallHistory
 
     async def once(history: Any, caller: Principal, call: Call, _claim: object) -> None:
@@ -119,7 +119,7 @@ def without_intents() -> None:
         return frozenset()
 
     history_class.begin_once = once
-    history_class.begun = nothing_begun
+    history_class.find_started = nothing_begun
 
 
 def served(orders: PlanOrders) -> None:
@@ -128,7 +128,7 @@ def served(orders: PlanOrders) -> None:
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.environ.update({**orders.environment, **orders.settings})
-    serve(Ground(), lambda _: None)
+    serve(AppContext(), lambda _: None)
 
 
 def main(orders: PlanOrders) -> None:

@@ -12,7 +12,7 @@ from datetime import timedelta
 import psycopg
 from psycopg import sql
 
-from portico.adapters.cross_domain.approval_runs import RunErrands
+from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns
 from portico.adapters.crypto import AesSivSeal, Ed25519Signing
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.adapters.postgres.addresses import Addresses
@@ -39,12 +39,12 @@ from portico.adapters.postgres.transaction import (
     Transactions,
     open_pool,
 )
-from portico.app.bridge import BridgeDoors, assemble_bridge
+from portico.app.bridge import BridgeDependencies, assemble_bridge
 from portico.bridge.core.declassification import found
 from portico.bridge.core.messages import MessageId
 from portico.bridge.declassification import DECLASSIFICATION, CarryOutDeclassification
 from portico.bridge.search import EmbedMessages
-from portico.engine.core.runs import Leg, Queue
+from portico.engine.core.runs import Activation, QueueConfig
 from portico.engine.execution import RunLeg
 from portico.engine.runs import Kind, Kinds, StartRun
 from portico.gateway.ports import Results
@@ -53,7 +53,7 @@ from portico.guard.core.approvals import AnswerKind, Via
 from portico.guard.core.authentication import as_principal, principal_of
 from portico.guard.core.keys import ApiKey, StoredKey
 from portico.guard.core.principals import Identity, Role, Scope
-from portico.guard.ports import Keys, Principals, Together
+from portico.guard.ports import Keys, Principals, UnitOfWork
 from portico.interfaces.http.use_cases import BridgeUseCases, TalkUseCases, ThingUseCases
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, RunId
@@ -88,7 +88,7 @@ from portico.testing.guard import (
     a_space,
     an_identity,
 )
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock, together
 from portico.testing.secrets import MemoryVault
 from tests.contracts.doors import a_key
 from tests.engine.room import nothing
@@ -113,14 +113,14 @@ def _vector(text: str) -> list[float]:
 
 @dataclass
 class WalledHouse:
-    doors: BridgeDoors
+    doors: BridgeDependencies
     principals: Principals
     keys: Keys
     approvals: Approvals
     results: Results
     """What tools have answered."""
     runs: InlineRuns
-    errands: RunErrands
+    errands: EngineApprovalRuns
     embed: Callable[[], Awaitable[object]]
     """What was said since gets its vectors."""
     root: Principal
@@ -193,13 +193,13 @@ class WalledHouse:
         doors, news = self.doors, ApprovalsTold()
         answer = AnswerApproval(
             approvals=self.approvals,
-            errands=self.errands,
+            approval_runs=self.errands,
             news=news,
-            rules=MemoryRules((), MemoryWorld()),
+            rules=MemoryRules((), InMemoryStore()),
             audit=doors.audit,
             vault=MemoryVault(),
             check=AnyArguments(),
-            together=doors.together,
+            unit_of_work=doors.unit_of_work,
             clock=doors.clock,
             entropy=doors.entropy,
             hide=lambda value: value,
@@ -215,7 +215,7 @@ class WalledHouse:
             key_ring=doors.key_ring,
             news=news,
             audit=doors.audit,
-            together=doors.together,
+            unit_of_work=doors.unit_of_work,
             bus=doors.bus,
             clock=doors.clock,
             entropy=doors.entropy,
@@ -230,7 +230,7 @@ class WalledHouse:
             clock=self.doors.clock,
             grace=timedelta(0),
         )
-        await leg(Leg(run.id, run.leg))
+        await leg(Activation(run.id, run.leg))
 
     async def lowered(self, asker: Principal, message: MessageId, to: Label) -> None:
         """Asked for by somebody, and said yes to by the root, from the question to the copy."""
@@ -247,28 +247,28 @@ class Inside:
         self.entropy: Entropy = SeededEntropy(seed)
         self.bus, self.audit = InlineBus(), MemoryAudit()
         self.runs = InlineRuns(self.clock, self.entropy, self.bus)
-        line = InlineLine([Queue(name="runs")], self.clock)
+        line = InlineLine([QueueConfig(name="runs")], self.clock)
         kinds = Kinds([Kind(name=DECLASSIFICATION, work=nothing)])
         start = StartRun(
-            runs=self.runs, line=line, kinds=kinds, clock=self.clock, entropy=self.entropy
+            runs=self.runs, queue=line, kinds=kinds, clock=self.clock, entropy=self.entropy
         )
-        self.errands = RunErrands(
-            start_run=start, runs=self.runs, line=line, bus=self.bus, kind=DECLASSIFICATION
+        self.errands = EngineApprovalRuns(
+            start_run=start, runs=self.runs, queue=line, bus=self.bus, kind=DECLASSIFICATION
         )
 
-    def ask(self, approvals: Approvals, together: Together) -> AskApproval:
+    def ask(self, approvals: Approvals, together: UnitOfWork) -> AskApproval:
         return AskApproval(
             approvals=approvals,
-            errands=self.errands,
+            approval_runs=self.errands,
             news=ApprovalsTold(),
             audit=self.audit,
             vault=MemoryVault(),
-            together=together,
+            unit_of_work=together,
             clock=self.clock,
             entropy=self.entropy,
             hide=lambda value: value,
             expires=HOUR,
-            most=1_000_000,
+            max_pending=1_000_000,
         )
 
 
@@ -315,8 +315,8 @@ async def walled_house(
         )
 
 
-def _doors(transactions: Transactions, inside: Inside, ask: AskApproval) -> BridgeDoors:
-    return BridgeDoors(
+def _doors(transactions: Transactions, inside: Inside, ask: AskApproval) -> BridgeDependencies:
+    return BridgeDependencies(
         projects=PostgresProjects(transactions),
         conversations=PostgresConversations(transactions, inside.clock),
         messages=PostgresMessages(transactions),
@@ -337,7 +337,7 @@ def _doors(transactions: Transactions, inside: Inside, ask: AskApproval) -> Brid
         key_ring=PostgresKeyRing(transactions),
         seal=AesSivSeal.from_pepper(PEPPER),
         bus=BusAfterCommit(inside.bus, transactions),
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         audit=inside.audit,
         clock=inside.clock,
         entropy=inside.entropy,
@@ -347,12 +347,12 @@ def _doors(transactions: Transactions, inside: Inside, ask: AskApproval) -> Brid
 @asynccontextmanager
 async def memory_house(*, space: str = "home") -> AsyncIterator[WalledHouse]:
     """The same upon the doors in memory, which have the same walls: to try the oracles on."""
-    world = MemoryWorld()
+    world = InMemoryStore()
     inside = Inside(space)
     root, approvals = root_of(space), MemoryApprovals(world)
     await MemorySpaces(world).found(a_space(space), *root)
     yield WalledHouse(
-        doors=BridgeDoors(
+        doors=BridgeDependencies(
             projects=MemoryProjects(world),
             conversations=MemoryConversations(world, inside.clock),
             messages=MemoryMessages(world),
@@ -373,7 +373,7 @@ async def memory_house(*, space: str = "home") -> AsyncIterator[WalledHouse]:
             key_ring=MemoryKeyRing(world),
             seal=AesSivSeal.from_pepper(PEPPER),
             bus=inside.bus,
-            together=together,
+            unit_of_work=together,
             audit=inside.audit,
             clock=inside.clock,
             entropy=inside.entropy,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from portico.adapters.dbos.engine import DbosEngine, DbosWorker, Upkeep
-from portico.adapters.dbos.line import DbosLine
+from portico.adapters.dbos.run_queue import DbosLine
 from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.engine.journal import PostgresJournal
@@ -26,9 +26,9 @@ from portico.adapters.postgres.engine.lease import Lease
 from portico.adapters.postgres.transaction import EnginePool, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.adapters.telemetry.observed_runs import ObservedJournal
-from portico.app.engine_room import new_executor
+from portico.app.engine import new_executor
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Queue, Step, StepState, Taken
+from portico.engine.core.runs import ClaimedActivation, QueueConfig, Step, StepState
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, Kinds
@@ -97,7 +97,7 @@ class PointedJournal(ObservedJournal):
         self._world = world
         self._turn = asyncio.Lock()
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         async with self._turn:
             noted = await super().finish(taken, step, told)
             if noted and step.state is not StepState.OPEN:
@@ -131,8 +131,8 @@ class Numbered:
     async def step(self, name: str, action: Action, *, tries: int = 1) -> JsonValue:
         return await self._inner.step(str(next(self._numbers)), action, tries=tries)
 
-    def begin(self, name: str, action: Action, *, tries: int = 1) -> Begun:
-        return self._inner.begin(str(next(self._numbers)), action, tries=tries)
+    def start(self, name: str, action: Action, *, tries: int = 1) -> Begun:
+        return self._inner.start(str(next(self._numbers)), action, tries=tries)
 
     async def wait_any(self, begun: Sequence[Begun]) -> Begun:
         return await self._inner.wait_any(begun)
@@ -148,8 +148,8 @@ class Numbered:
     def busy(self) -> AbstractContextManager[None]:
         return self._inner.busy()
 
-    async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
-        await self._inner.tell(name, type_, facts)
+    async def publish(self, name: str, type_: str, facts: JsonObject) -> None:
+        await self._inner.publish(name, type_, facts)
 
 
 class NoLease(Lease):
@@ -232,7 +232,7 @@ async def until_killed(
             clock=clock,
             most_attempts=10_000,
         )
-        queues = [Queue(name="runs", a_process=orders.at_once)]
+        queues = [QueueConfig(name="runs", a_process=orders.at_once)]
         worker = DbosWorker(orders.engine, executor, run_leg, queues=queues, pool_size=4)
         upkeep = Upkeep(executor, engine, worker, DbosLine(orders.engine))
         lease = (Lease if orders.lease else NoLease)(orders.engine, executor)

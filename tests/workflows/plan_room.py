@@ -13,9 +13,9 @@ from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.app.gateway_wiring import assemble_gateway
 from portico.app.workflows import InlineEngine
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Leg, Run, RunStatus, Step, StepState, Taken
+from portico.engine.core.runs import Activation, ClaimedActivation, Run, RunStatus, Step, StepState
 from portico.engine.ports import Journal
-from portico.gateway.core.calls import Answer, claim_of
+from portico.gateway.core.calls import ToolResult, claim_of
 from portico.gateway.core.catalog_snapshot import Tool
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Resolution, Via
@@ -24,13 +24,13 @@ from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch_gates import AheadTerms
+from portico.learning.core.prefetch_gates import PrefetchLimits
 from portico.testing.gateway_fakes import memory_workflows
 from portico.workflows.core.plan import Plan
 from portico.workflows.core.plan_documents import read_plan
 from portico.workflows.core.plan_learning import PlanEnd
-from portico.workflows.core.plan_report import Mode, StepReport, StepStanding, WorkflowReport
-from portico.workflows.runs import LatestAnswer, WorkflowWish
+from portico.workflows.core.plan_report import Mode, StepReport, StepStatus, WorkflowReport
+from portico.workflows.runs import LatestAnswer, WorkflowSpec
 from tests.engine.journals import Through
 from tests.gateway import asking_room
 from tests.gateway.asking_room import GuardedRoom
@@ -58,7 +58,7 @@ def step_of(report: WorkflowReport, name: str) -> StepReport:
     return found
 
 
-def states(report: WorkflowReport) -> dict[str, StepStanding]:
+def states(report: WorkflowReport) -> dict[str, StepStatus]:
     return {each.id: each.state for each in report.steps}
 
 
@@ -69,20 +69,20 @@ class DiesBefore(Through):
         super().__init__(room)
         self._step = step
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         if step.name == self._step:
             raise Died
         return await super().finish(taken, step, told)
 
 
 class PlanRoom(GuardedRoom):
-    def __init__(self, *, rules: Sequence[Rule] = (), ahead: AheadTerms | None = None) -> None:
+    def __init__(self, *, rules: Sequence[Rule] = (), ahead: PrefetchLimits | None = None) -> None:
         super().__init__(rules=rules, ahead=ahead)
         self.made: Counter[str] = Counter()
         for tool in (READ, WRITE, DELETE):
             self.upstreams.replies[tool.ref] = self._answer(tool)
         news = NewsForRuns(
-            news=self.news, runs=self.runs, line=self.line, bus=self.bus, clock=self.clock
+            news=self.news, runs=self.runs, queue=self.line, bus=self.bus, clock=self.clock
         )
         self.approvals = replace(self.base.approvals, news=news, waiters=RunsThatWait(self.runs))
         engine = InlineEngine(self.runs, self.line, self.bus)
@@ -104,11 +104,11 @@ class PlanRoom(GuardedRoom):
         ]
 
     def _answer(self, tool: Tool) -> Any:
-        def answer(arguments: JsonObject) -> Answer:
+        def answer(arguments: JsonObject) -> ToolResult:
             path = str(arguments["path"])
             self.made[f"{tool.ref.name} {path}"] += 1
             told: JsonObject = {"path": path, "list": ["a", "b"], "did": tool.ref.name}
-            return Answer([{"type": "text", "text": json.dumps(told)}])
+            return ToolResult([{"type": "text", "text": json.dumps(told)}])
 
         return answer
 
@@ -121,7 +121,7 @@ class PlanRoom(GuardedRoom):
             await self.http.saved.save_workflow(ANA, name, document)
 
     async def start(self, what: Plan, **more: Any) -> RunId:
-        wish = WorkflowWish(plan=what, **more)
+        wish = WorkflowSpec(plan=what, **more)
         return (await self.use.start_workflow(await self.bot(), wish)).run.id
 
     async def run(self, what: Plan, **more: Any) -> RunId:
@@ -137,7 +137,7 @@ class PlanRoom(GuardedRoom):
     async def leg(self, run: RunId, journal: Journal | None = None) -> Run:
         """It goes as far as it can, here and now."""
         found = await self.runs.get(ANA, run)
-        await self.run_leg(self.kinds, journal)(Leg(run, found.leg))
+        await self.run_leg(self.kinds, journal)(Activation(run, found.leg))
         return await self.runs.get(ANA, run)
 
     async def killed(self, run: RunId, journal: Journal | None = None) -> None:
@@ -155,7 +155,7 @@ class PlanRoom(GuardedRoom):
         side = self.doors.engines.inline
         kind = self.doors.kind(self.gateway.step_call, side, self.ends.append)
         found = await side.book.get(await self.bot(), run)
-        await self.doors.inline_leg([kind])(Leg(run, found.leg))
+        await self.doors.inline_leg([kind])(Activation(run, found.leg))
         return await self.show(run)
 
     async def show(self, run: RunId, by: Principal | None = None, **more: Any) -> WorkflowReport:
@@ -201,9 +201,9 @@ class PlanRoom(GuardedRoom):
             if report.over:
                 return report
             for found in report.steps:
-                if found.state is StepStanding.UNCERTAIN:
+                if found.state is StepStatus.UNCERTAIN:
                     await self._say(run)
-                elif found.state is StepStanding.WAITING:
+                elif found.state is StepStatus.WAITING:
                     await self._yes(report, found.id)
             await self._everybody()
         raise AssertionError(report)
@@ -238,7 +238,7 @@ class PlanRoom(GuardedRoom):
 
     async def told(self, run: RunId) -> Sequence[tuple[str, JsonObject]]:
         page = await self.log.read(ANA, str(run), after=0, limit=1000)
-        return [(entry.type, entry.facts) for entry in page.entries]
+        return [(entry.type, entry.details) for entry in page.entries]
 
     async def forever(self) -> None:
         await asyncio.Event().wait()

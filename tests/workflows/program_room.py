@@ -7,7 +7,7 @@ from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.engine.core.errors import StepFailed
 from portico.engine.core.runs import Run
 from portico.engine.runs import Kind
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.durable import Durable
 from portico.kernel.effect import Effect
@@ -19,19 +19,26 @@ from portico.sandbox.requests import Interpreter
 from portico.workflows.core.plan_values import step_document
 from portico.workflows.core.programs import (
     PROGRAM,
-    Left,
     ProgramLimits,
     Source,
     Turn,
+    TurnState,
     functions_in,
     is_turn,
     left_from,
     turn_from,
     uses_call,
 )
-from portico.workflows.programs import Ahead, RunProgram, Turns
-from portico.workflows.run_context import Acting, Came, Gave, LeftOut, MemoryOutputs, WentWrong
-from portico.workflows.step_calls import CallWish
+from portico.workflows.programs import RunProgram, ToolMetadata, Turns
+from portico.workflows.run_context import (
+    Acting,
+    CallResult,
+    LeftOut,
+    MemoryOutputs,
+    Succeeded,
+    WentWrong,
+)
+from portico.workflows.step_calls import CallSpec
 from tests.engine.room import ANA, Room
 
 Tool = Callable[[JsonObject], Awaitable[JsonValue]]
@@ -53,9 +60,9 @@ class Tools:
     tools: dict[str, Tool]
     waiting: set[str] = field(default_factory=set)
     made: list[tuple[str, JsonObject]] = field(default_factory=list)
-    wishes: list[CallWish] = field(default_factory=list)
+    wishes: list[CallSpec] = field(default_factory=list)
 
-    async def __call__(self, acting: Acting, wish: CallWish) -> Came:
+    async def __call__(self, acting: Acting, wish: CallSpec) -> CallResult:
         self.wishes.append(wish)
         name = str(wish.tool)
         if name in self.waiting:
@@ -74,9 +81,9 @@ class Tools:
             return WentWrong(error.failure)
         text = given if isinstance(given, str) else None
         content: list[JsonObject] = [{"type": "text", "text": text or ""}]
-        answer = Answer(content, None if text is not None else given)
-        kept = await acting.outputs.keep(await acting.asker(), step_document(answer))
-        return Gave(kept.result, kept.size)
+        answer = ToolResult(content, None if text is not None else given)
+        kept = await acting.outputs.keep(await acting.requester(), step_document(answer))
+        return Succeeded(kept.result, kept.size)
 
 
 class ProgramRoom(Room):
@@ -112,8 +119,8 @@ class ProgramRoom(Room):
     async def take_back(self, acting: Acting) -> None:
         self.taken_back += 1
 
-    async def ahead(self, caller: Principal, ref: ToolRef) -> Ahead | None:
-        return None if self.effect is None else Ahead(self.effect)
+    async def ahead(self, caller: Principal, ref: ToolRef) -> ToolMetadata | None:
+        return None if self.effect is None else ToolMetadata(self.effect)
 
     async def interpreter(self) -> Interpreter:
         if self.busy:
@@ -152,7 +159,7 @@ class ProgramRoom(Room):
         noted = [step for step in await self.steps(run) if is_turn(step.name) and step.output]
         return sorted((turn_from(step.output) for step in noted), key=lambda turn: turn.number)
 
-    async def left(self, run: RunId) -> Left:
+    async def left(self, run: RunId) -> TurnState:
         """By the last turn so far."""
         return left_from(await self.outputs.get(ANA, (await self.turns(run))[-1].handle))
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 from portico.adapters.monty.interpreter import MontyInterpreter
-from portico.engine.core.runs import Leg
+from portico.engine.core.runs import Activation
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 from portico.sandbox.requests import Interpreter
-from portico.workflows.core.programs import ProgramLimits, ProgramMode, ProgramReport, ProgramWish
+from portico.workflows.core.programs import ProgramLimits, ProgramMode, ProgramReport, ProgramSpec
 from tests.workflows.plan_room import PlanRoom
 
 
@@ -32,7 +32,7 @@ class ProgramsRoom(PlanRoom):
 
     async def begin(self, code: str, **more: Any) -> RunId:
         given: dict[str, Any] = {"mode": ProgramMode.DURABLE, **more}
-        wish = ProgramWish(code=code, **given)
+        wish = ProgramSpec(code=code, **given)
         started = await self.program_use.start_program(await self.bot(), wish)
         return started.run.id
 
@@ -50,5 +50,5 @@ class ProgramsRoom(PlanRoom):
         side = self.doors.engines.inline
         found = await side.book.get(await self.bot(), run)
         kind = self.programs.kind(self.gateway.step_call, side)
-        await self.doors.inline_leg([kind])(Leg(run, found.leg))
+        await self.doors.inline_leg([kind])(Activation(run, found.leg))
         return await self.report(run)

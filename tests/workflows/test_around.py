@@ -11,11 +11,11 @@ import pytest
 
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Leg, Run, RunStatus, Step, Taken, as_it_is
+from portico.engine.core.runs import Activation, ClaimedActivation, Run, RunStatus, Step, as_it_is
 from portico.engine.execution import Execution
 from portico.gateway.calls import CallTool
 from portico.gateway.catalog import CATALOGUE
-from portico.gateway.core.calls import CallClaim, CallId, KeptResult, ResultId
+from portico.gateway.core.calls import CallClaim, CallId, ResultId, StoredResult
 from portico.gateway.core.errors import ResultNotFound, UpstreamDown, UpstreamTimedOut
 from portico.guard.core.approvals import AnswerKind, Resolution
 from portico.guard.core.errors import KeyEnded, Refused
@@ -25,7 +25,7 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.gateway import MemoryCallHistory, MemoryResults
-from portico.workflows.core.plan_report import StepStanding, WorkflowStatus
+from portico.workflows.core.plan_report import StepStatus, WorkflowStatus
 from portico.workflows.run_context import SealedOutputs
 from portico.workflows.step_calls import ProgressLine
 from tests.engine.journals import Through
@@ -53,7 +53,7 @@ def reading(room: PlanRoom, monkeypatch: pytest.MonkeyPatch) -> Reading:
 
         async def get(
             results: MemoryResults, caller: Any, result: ResultId, now: Any
-        ) -> KeptResult:
+        ) -> StoredResult:
             nonlocal number
             number += 1
             if slow:
@@ -125,7 +125,7 @@ async def test_a_saved_workflow_stays_one_whatever_becomes_of_its_server(room: P
     await room.leg(run)
 
     found = states(await room.show(run))
-    assert (found["outer"], found["after"]) == (StepStanding.WAITING, StepStanding.PENDING)
+    assert (found["outer"], found["after"]) == (StepStatus.WAITING, StepStatus.PENDING)
     assert room.writes == {"delete /y": 1}
 
 
@@ -166,7 +166,7 @@ async def test_what_was_approved_and_made_has_not_failed_because_it_cannot_be_re
 
     report = await room.show(run)
     assert (report.status, room.writes) == (WorkflowStatus.DONE, {"delete /gone": 1})
-    assert step_of(report, "gone").state is StepStanding.DONE
+    assert step_of(report, "gone").state is StepStatus.DONE
 
 
 async def test_with_a_closed_vault_nothing_is_decided_and_it_goes_on_once_that_is_open(
@@ -191,9 +191,9 @@ async def refuse(_: CallTool, caller: Any, ref: Any, arguments: JsonObject, **mo
 @pytest.mark.parametrize(
     ("refused", "error", "state"),
     [
-        (True, None, StepStanding.DONE),
-        (False, StoreUnavailable("it restarts"), StepStanding.DONE),
-        (True, ResultNotFound("res"), StepStanding.UNCERTAIN),
+        (True, None, StepStatus.DONE),
+        (False, StoreUnavailable("it restarts"), StepStatus.DONE),
+        (True, ResultNotFound("res"), StepStatus.UNCERTAIN),
     ],
     ids=["refused by now", "away for a moment", "refused, and nobody kept its answer"],
 )
@@ -204,7 +204,7 @@ async def test_what_was_begun_is_found_before_anything_could_refuse_it(
     *,
     refused: bool,
     error: Exception | None,
-    state: StepStanding,
+    state: StepStatus,
 ) -> None:
     run = await killed_after_it_paid(room)
     if refused:
@@ -214,7 +214,7 @@ async def test_what_was_begun_is_found_before_anything_could_refuse_it(
 
     report = await room.show(run)
     assert (step_of(report, "pay").state, room.writes) == (state, {"write /pay": 1})
-    assert (report.status is WorkflowStatus.DONE) == (state is StepStanding.DONE)
+    assert (report.status is WorkflowStatus.DONE) == (state is StepStatus.DONE)
 
 
 @pytest.mark.parametrize("error", [VaultClosed(), KeyEnded("bot's")], ids=["vault", "key"])
@@ -243,7 +243,7 @@ async def test_what_is_done_stays_done_though_what_it_was_given_cannot_be_read(
     report = await room.show(run)
     assert report.status is WorkflowStatus.DONE
     assert room.writes == {"write /first": 1, "delete /gone": 1}
-    assert states(report)["other"] is StepStanding.NOT_NEEDED
+    assert states(report)["other"] is StepStatus.NOT_NEEDED
 
 
 async def test_what_is_kept_no_longer_ends_the_run_and_is_no_failure_of_a_step(
@@ -303,7 +303,7 @@ async def test_one_item_that_cannot_go_on_leaves_the_others_to_their_ends(
 
 
 class WithoutProgress(Through):
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         if ":progress:" in step.name:
             raise StoreUnavailable("it restarts")
         return await super().finish(taken, step, told)
@@ -311,7 +311,7 @@ class WithoutProgress(Through):
 
 async def test_how_far_a_call_has_come_is_not_told_at_the_cost_of_the_call(room: PlanRoom) -> None:
     run = await room.start(plan(step("read")))
-    taken = await room.runs.claim(Leg(run, 1))
+    taken = await room.runs.claim(Activation(run, 1))
     assert taken is not None
     durable = Execution(
         taken, WithoutProgress(room), room.clock, grace=timedelta(0), clean=as_it_is
@@ -338,13 +338,13 @@ async def test_an_approved_call_nobody_knows_of_waits_for_a_persons_word(room: P
 
     assert (waiting.status, waiting.wakes_at) == (RunStatus.WAITING, None)
     assert [name for name in names if "~approved" in name] == ["gone~approved"]
-    assert states(await room.show(run)) == {"gone": StepStanding.UNCERTAIN}
+    assert states(await room.show(run)) == {"gone": StepStatus.UNCERTAIN}
     assert "workflow.step_uncertain" in [type_ for type_, _ in await room.told(run)]
 
     await room.resolve(run, "gone", Resolution.RETRY)
     await room.errand(report, "gone")
     await room.leg(run)
-    assert states(await room.show(run)) == {"gone": StepStanding.UNCERTAIN}
+    assert states(await room.show(run)) == {"gone": StepStatus.UNCERTAIN}
 
     room.upstreams.replies[DELETE.ref] = fine
     await room.resolve(run, "gone", Resolution.RETRY)
@@ -409,7 +409,7 @@ async def test_of_what_was_left_out_only_that_is_asked_for_which_may_have_been_b
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     room, asked = PlanRoom(), 0
-    begun = MemoryCallHistory.begun
+    begun = MemoryCallHistory.find_started
 
     async def counted(
         self: MemoryCallHistory, caller: Principal, claims: Sequence[CallClaim]
@@ -418,7 +418,7 @@ async def test_of_what_was_left_out_only_that_is_asked_for_which_may_have_been_b
         asked += len(claims)
         return await begun(self, caller, claims)
 
-    monkeypatch.setattr(MemoryCallHistory, "begun", counted)
+    monkeypatch.setattr(MemoryCallHistory, "find_started", counted)
     room.upstreams.replies[READ.ref] = UpstreamDown("files", "it is away")
     each = {"in": {"$from": "inputs.many"}, "most": 1000}
     left_out = [step(f"s{n}", WRITE, for_each=each, after=["read"]) for n in range(20)]

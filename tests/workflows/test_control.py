@@ -10,7 +10,7 @@ import pytest
 from portico.engine.core.errors import LedElsewhere, TopicRefused
 from portico.engine.core.runs import Run
 from portico.engine.runs import CancelRun, ForkRun, ResumeRun
-from portico.gateway.core.calls import Answer, Call, CallClaim
+from portico.gateway.core.calls import Call, CallClaim, ToolResult
 from portico.gateway.core.errors import UpstreamTimedOut
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Outcome, Resolution, Status, Via
@@ -22,13 +22,13 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import MemoryKeyRing, MemoryKeys
 from portico.workflows.core.errors import Unsettled
-from portico.workflows.core.plan import BadPlan
-from portico.workflows.core.plan_report import StepStanding, WorkflowStatus
+from portico.workflows.core.plan import InvalidPlan
+from portico.workflows.core.plan_report import StepStatus, WorkflowStatus
 from portico.workflows.execution import WORKFLOW
 from tests.gateway.open_room import DELETE, READ, WRITE
 from tests.workflows.plan_room import ANA, BEN, DiesBefore, PlanRoom, plan, states, step, step_of
 
-DONE, FAILED, WAITING = StepStanding.DONE, StepStanding.FAILED, StepStanding.WAITING
+DONE, FAILED, WAITING = StepStatus.DONE, StepStatus.FAILED, StepStatus.WAITING
 
 
 def failing(room: PlanRoom, path: str) -> set[str]:
@@ -36,8 +36,8 @@ def failing(room: PlanRoom, path: str) -> set[str]:
     bad = {path}
     fine: Any = room.upstreams.replies[READ.ref]
 
-    def answer(arguments: JsonObject) -> Answer:
-        given: Answer = fine(arguments)
+    def answer(arguments: JsonObject) -> ToolResult:
+        given: ToolResult = fine(arguments)
         return replace(given, failed=arguments["path"] in bad)
 
     room.upstreams.replies[READ.ref] = answer
@@ -67,12 +67,12 @@ async def other_key(room: PlanRoom, **more: Any) -> Principal:
 async def test_the_engine_alone_steps_into_no_plan(room: PlanRoom) -> None:
     run = await room.run(plan(step("gone", DELETE)))
     led = [WORKFLOW]
-    cancel = CancelRun(book=room.runs, runs=room.runs, line=room.line, bus=room.bus, led=led)
-    resume = ResumeRun(book=room.runs, runs=room.runs, line=room.line, led=led)
+    cancel = CancelRun(book=room.runs, runs=room.runs, queue=room.line, bus=room.bus, led=led)
+    resume = ResumeRun(book=room.runs, runs=room.runs, queue=room.line, led=led)
     fork = ForkRun(
         book=room.runs,
         runs=room.runs,
-        line=room.line,
+        queue=room.line,
         clock=room.clock,
         entropy=room.entropy,
         led=led,
@@ -89,7 +89,7 @@ async def test_the_engine_alone_steps_into_no_plan(room: PlanRoom) -> None:
 async def test_what_a_cancelled_run_asked_for_is_not_made_whoever_ended_it(room: PlanRoom) -> None:
     run = await room.run(plan(step("gone", DELETE)))
     report = await room.show(run)
-    cancel = CancelRun(book=room.runs, runs=room.runs, line=room.line, bus=room.bus)
+    cancel = CancelRun(book=room.runs, runs=room.runs, queue=room.line, bus=room.bus)
     await cancel(ANA, run)
 
     await room.approved(report, "gone")
@@ -212,10 +212,10 @@ async def test_a_fork_of_one_that_waits_asks_for_itself(room: PlanRoom) -> None:
 async def test_a_fork_with_arguments_that_do_not_fit_is_not_begun(room: PlanRoom) -> None:
     run = await room.run(plan(step("read")))
 
-    with pytest.raises(BadPlan) as bad:
+    with pytest.raises(InvalidPlan) as bad:
         await room.use.fork_workflow(await room.bot(), run, arguments={"read": {"path": 5}})
 
-    assert [fault.place for fault in bad.value.faults] == ["/steps/0/arguments/path"]
+    assert [fault.place for fault in bad.value.diagnostics] == ["/steps/0/arguments/path"]
     assert len(await room.runs.page(ANA, statuses=(), kind=None, before=None, limit=9)) == 1
 
 
@@ -247,7 +247,7 @@ async def test_a_fork_of_one_killed_in_a_write_does_not_make_it_again(room: Plan
 async def test_a_fork_is_as_secret_as_what_its_task_has_read(room: PlanRoom) -> None:
     run = await room.run(plan(step("a")))
     bot = await room.bot()
-    await room.approvals.contexts.rise(bot, Label(Level.CONFIDENTIAL), untrusted=False)
+    await room.approvals.contexts.raise_taint(bot, Label(Level.CONFIDENTIAL), untrusted=False)
 
     with pytest.raises(TopicRefused):
         await room.use.fork_workflow(bot, run, arguments={"a": {"path": "/x"}})
@@ -258,7 +258,7 @@ async def test_a_fork_is_checked_as_a_plan_that_is_started(room: PlanRoom) -> No
     for server in [*room.world.servers]:
         del room.world.servers[server]
 
-    with pytest.raises(BadPlan):
+    with pytest.raises(InvalidPlan):
         await room.use.fork_workflow(await room.bot(), run, step="a")
 
 
@@ -308,7 +308,7 @@ async def test_a_task_that_goes_on_with_anothers_has_read_it(room: PlanRoom, how
     run = await room.run(plan(step("a"), step("stop", after=["a"])))
     bot, other = await room.bot(), await other_key(room)
     contexts = room.approvals.contexts
-    await contexts.rise(bot, Label(Level.PUBLIC), untrusted=True)
+    await contexts.raise_taint(bot, Label(Level.PUBLIC), untrusted=True)
 
     if how == "resume":
         await room.use.resume_workflow(other, run)

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Failure, RunStatus, Step, Taken
+from portico.engine.core.runs import ClaimedActivation, Failure, RunStatus, Step
 from portico.gateway.calls import CallTool
-from portico.gateway.core.calls import Answer, Call, CallClaim, KeptResult, ResultId
+from portico.gateway.core.calls import Call, CallClaim, ResultId, StoredResult, ToolResult
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.testing.gateway import MemoryCallHistory, MemoryResults, text
 from portico.workflows.core.plan import Plan
-from portico.workflows.core.plan_report import StepStanding, WorkflowStatus
+from portico.workflows.core.plan_report import StepStatus, WorkflowStatus
 from portico.workflows.run_context import SealedOutputs
 from tests.engine.journals import Through
 from tests.gateway.open_room import DELETE, WRITE
@@ -85,14 +85,18 @@ class DyingJournal(Through):
         super().__init__(room)
         self._fuse = fuse
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         self._fuse.before()
         done = await super().finish(taken, step, told)
         self._fuse.behind()
         return done
 
     async def settle(
-        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
+        self,
+        taken: ClaimedActivation,
+        status: RunStatus,
+        result: JsonValue,
+        failure: Failure | None,
     ) -> bool:
         self._fuse.before()
         done = await super().settle(taken, status, result, failure)
@@ -116,8 +120,8 @@ async def test_undisturbed_it_does_everything_once() -> None:
 
     assert many > 8
     states = {each.id: each.state for each in report.steps}
-    assert states.pop("broken") is StepStanding.FAILED
-    assert set(states.values()) == {StepStanding.DONE}
+    assert states.pop("broken") is StepStatus.FAILED
+    assert set(states.values()) == {StepStatus.DONE}
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -161,7 +165,7 @@ class DyingResults:
         return getattr(self._inner, name)
 
     async def keep(
-        self, caller: Principal, result: ResultId, kept: KeptResult, until: datetime
+        self, caller: Principal, result: ResultId, kept: StoredResult, until: datetime
     ) -> None:
         self._fuse.before()
         await self._inner.keep(caller, result, kept, until)
@@ -196,9 +200,9 @@ class _DyingUpstreams:
     def __getattr__(self, name: str) -> Any:  # whatever it has
         return getattr(self._inner, name)
 
-    async def call(self, *given: Any, **more: Any) -> Answer:  # handed on
+    async def call(self, *given: Any, **more: Any) -> ToolResult:  # handed on
         self._fuse.before()
-        answer: Answer = await self._inner.call(*given, **more)
+        answer: ToolResult = await self._inner.call(*given, **more)
         self._fuse.behind()
         return answer
 
@@ -227,7 +231,7 @@ class _Noting(Through):
         super().__init__(room)
         self._noted = noted
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         done = await super().finish(taken, step, told)
         if step.name == "bad":
             self._noted.set()
@@ -243,8 +247,10 @@ class _DyingLater:
     def __getattr__(self, name: str) -> Any:  # whatever it has
         return getattr(self._inner, name)
 
-    async def call(self, target: Any, tool: str, given: Any, **more: Any) -> Answer:  # handed on
-        answer: Answer = await self._inner.call(target, tool, given, **more)
+    async def call(
+        self, target: Any, tool: str, given: Any, **more: Any
+    ) -> ToolResult:  # handed on
+        answer: ToolResult = await self._inner.call(target, tool, given, **more)
         if tool == "write":
             self._changed.set()
             await self._noted.wait()
@@ -274,10 +280,10 @@ async def test_what_was_under_way_when_all_was_stopped_is_said_to_be_unknown() -
     report = await room.show(run)
     assert room.writes == {"write /write": 1}
     assert report.status is WorkflowStatus.FAILED
-    assert step_of(report, "write").state is StepStanding.UNCERTAIN
+    assert step_of(report, "write").state is StepStatus.UNCERTAIN
     await room.resumed(run)
     again = await room.show(run)
-    assert step_of(again, "write").state is StepStanding.UNCERTAIN
+    assert step_of(again, "write").state is StepStatus.UNCERTAIN
     assert not again.over
     assert room.writes == {"write /write": 1}
 
@@ -291,7 +297,7 @@ async def test_a_write_under_way_when_it_was_cancelled_is_uncertain(room: PlanRo
 
     report = await room.show(run)
     assert report.status is WorkflowStatus.CANCELLED
-    assert [each.state for each in report.steps] == [StepStanding.UNCERTAIN, StepStanding.SKIPPED]
+    assert [each.state for each in report.steps] == [StepStatus.UNCERTAIN, StepStatus.SKIPPED]
 
 
 _WHOLE = Rule(name="whole", ruling=Ruling.ALLOW, tools=("workflows.*",), source=RuleSource.FILE)

@@ -19,11 +19,11 @@ from portico.kernel.label import Label, Level
 from portico.testing.gateway import text
 from portico.testing.guard import MemoryKeys
 from portico.workflows.core.errors import NotInline, NotUncertain
-from portico.workflows.core.plan_report import Items, StepStanding, WorkflowReport, WorkflowStatus
+from portico.workflows.core.plan_report import Items, StepStatus, WorkflowReport, WorkflowStatus
 from tests.gateway.open_room import DELETE, READ, WRITE
 from tests.workflows.plan_room import ANA, BEN, PlanRoom, plan, states, step, step_of
 
-DONE, FAILED, SKIPPED = StepStanding.DONE, StepStanding.FAILED, StepStanding.SKIPPED
+DONE, FAILED, SKIPPED = StepStatus.DONE, StepStatus.FAILED, StepStatus.SKIPPED
 
 
 async def test_a_failed_step_stops_the_plan_and_only_its_caller_reads_why(room: PlanRoom) -> None:
@@ -133,7 +133,7 @@ async def test_a_write_of_which_nobody_knows_waits_for_a_persons_word(
 
     assert waiting.status is WorkflowStatus.WAITING
     assert waiting.for_people
-    assert step_of(waiting, "write").state is StepStanding.UNCERTAIN
+    assert step_of(waiting, "write").state is StepStatus.UNCERTAIN
     written = SKIPPED if how is Resolution.SKIP else DONE
     assert states(await room.show(run)) == {"write": written, "read": DONE}
     assert room.made["write /write"] == (how is Resolution.RETRY)

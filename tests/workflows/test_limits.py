@@ -20,7 +20,7 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.workflows.core.plan_report import Mode
 from portico.workflows.execution import RunPlan
-from portico.workflows.runs import WorkflowWish
+from portico.workflows.runs import WorkflowSpec
 from tests.gateway.open_room import READ, WRITE
 from tests.workflows.plan_room import ANA, PlanRoom, plan, step
 
@@ -53,16 +53,16 @@ class Writing:
 async def test_the_same_key_is_one_run_whichever_engine_it_is_on() -> None:
     room, its = PlanRoom(), plan(step("a"))
     bot = await room.bot()
-    one = await room.use.start_workflow(bot, WorkflowWish(plan=its, key="k"))
+    one = await room.use.start_workflow(bot, WorkflowSpec(plan=its, key="k"))
 
     for other in (
-        WorkflowWish(plan=its, key="k", mode=Mode.INLINE),
-        WorkflowWish(plan=its, key="k", label=Label(Level.TEAM)),
-        WorkflowWish(plan=plan(step("b")), key="k"),
+        WorkflowSpec(plan=its, key="k", mode=Mode.INLINE),
+        WorkflowSpec(plan=its, key="k", label=Label(Level.TEAM)),
+        WorkflowSpec(plan=plan(step("b")), key="k"),
     ):
         with pytest.raises(KeyReused):
             await room.use.start_workflow(bot, other)
-    again = await room.use.start_workflow(bot, WorkflowWish(plan=its, key="k"))
+    again = await room.use.start_workflow(bot, WorkflowSpec(plan=its, key="k"))
 
     assert (again.run.id, again.replayed) == (one.run.id, True)
     with pytest.raises(RunNotFound):
@@ -101,9 +101,9 @@ async def test_a_run_ends_before_it_makes_more_calls_than_it_may(room: PlanRoom)
 async def test_what_is_done_to_a_run_is_in_the_audit_or_was_not_done() -> None:
     room, writing = PlanRoom(), Writing()
     bot = await room.bot()
-    outside: dict[str, Any] = {"audit": writing, "together": writing.together}
+    outside: dict[str, Any] = {"audit": writing, "unit_of_work": writing.together}
     use = room.use
-    started = await replace(use.start_workflow, **outside)(bot, WorkflowWish(plan=plan(step("a"))))
+    started = await replace(use.start_workflow, **outside)(bot, WorkflowSpec(plan=plan(step("a"))))
     run = started.run.id
 
     await replace(use.cancel_workflow, **outside)(bot, run)
@@ -118,10 +118,10 @@ async def test_what_is_done_to_a_run_is_in_the_audit_or_was_not_done() -> None:
 async def test_of_two_who_start_the_same_at_once_one_is_in_the_audit() -> None:
     room, writing = PlanRoom(), Writing()
     bot = await room.bot()
-    start = replace(room.use.start_workflow, audit=writing, together=writing.together)
+    start = replace(room.use.start_workflow, audit=writing, unit_of_work=writing.together)
     engines = replace(start.engines, durable=replace(start.engines.durable, book=_Late(room)))
     late = replace(start, engines=engines)
-    wish = WorkflowWish(plan=plan(step("a")), key="k")
+    wish = WorkflowSpec(plan=plan(step("a")), key="k")
 
     first, second = await start(bot, wish), await late(bot, wish)
 
@@ -144,7 +144,7 @@ class _Late:
 async def test_ones_own_are_found_behind_any_number_of_others(room: PlanRoom) -> None:
     mine = await room.start(plan(step("a")))
     for _ in range(25):
-        await room.use.start_workflow(ANA, WorkflowWish(plan=plan(step("a"))))
+        await room.use.start_workflow(ANA, WorkflowSpec(plan=plan(step("a"))))
 
     bot = await room.bot()
     alone = replace(bot, scopes=frozenset(bot.scopes) - {Scope.RUNS_READ})

@@ -12,7 +12,7 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_tool
 from portico.testing.guard import a_person
-from portico.workflows.core.plan import BadPlan, PlanFault
+from portico.workflows.core.plan import InvalidPlan, PlanDiagnostic
 from portico.workflows.plan_checks import CheckPlan
 from tests.gateway.open_room import ANA, READ, OpenRoom
 
@@ -37,10 +37,10 @@ class Room(OpenRoom):
             expressions=JmespathExpressions(),
         )
 
-    async def faults(self, *steps: JsonObject, caller: Principal = ANA) -> list[PlanFault]:
-        with pytest.raises(BadPlan) as refused:
+    async def faults(self, *steps: JsonObject, caller: Principal = ANA) -> list[PlanDiagnostic]:
+        with pytest.raises(InvalidPlan) as refused:
             await self.check(caller, {"steps": list(steps)})
-        return list(refused.value.faults)
+        return list(refused.value.diagnostics)
 
 
 def step(name: str, tool: str, **arguments: JsonValue) -> JsonObject:

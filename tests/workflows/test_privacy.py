@@ -9,14 +9,14 @@ import pytest
 
 from portico.engine.core.errors import RunNotFound
 from portico.gateway.approved_calls import APPROVED_CALL
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.errors import UpstreamRefused
 from portico.guard.core.approvals import AnswerKind
 from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.json import JsonObject
 from portico.workflows.core.plan_report import Mode, WorkflowReport
 from portico.workflows.core.texts import words
-from portico.workflows.run_queries import LookAtOwn
+from portico.workflows.run_queries import QueryOwnRuns
 from tests.gateway.open_room import DELETE, READ
 from tests.workflows.plan_room import ANA, BEN, PlanRoom, plan, step, step_of
 
@@ -113,7 +113,7 @@ async def test_whoever_reads_the_words_takes_them_into_their_task() -> None:
 
 async def test_what_a_tool_itself_says_of_its_failure_is_told_at_once(room: PlanRoom) -> None:
     """So that no model has to ask for it in another turn."""
-    said = Answer([{"type": "text", "text": f"no such file {_CANARY}"}], failed=True)
+    said = ToolResult([{"type": "text", "text": f"no such file {_CANARY}"}], failed=True)
     room.upstreams.replies[READ.ref] = said
     run = await room.run(plan(step("first")))
 
@@ -124,8 +124,8 @@ async def test_what_a_tool_itself_says_of_its_failure_is_told_at_once(room: Plan
     assert _CANARY not in await _seen_by_others(room, run)
 
 
-def own(room: PlanRoom) -> LookAtOwn:
-    return LookAtOwn(engines=room.doors.engines, show=room.doors.show())
+def own(room: PlanRoom) -> QueryOwnRuns:
+    return QueryOwnRuns(engines=room.doors.engines, show=room.doors.show())
 
 
 async def test_a_plan_is_told_step_by_step_without_a_value(room: PlanRoom) -> None:
@@ -173,7 +173,7 @@ async def test_the_latest_come_first_and_without_their_steps(room: PlanRoom) -> 
 
 
 async def test_what_went_wrong_is_told_by_its_code(room: PlanRoom) -> None:
-    room.upstreams.replies[READ.ref] = Answer([{"type": "text", "text": "no"}], failed=True)
+    room.upstreams.replies[READ.ref] = ToolResult([{"type": "text", "text": "no"}], failed=True)
     report = await room.ran(plan(step("look")))
 
     trouble = step_of(report, "look").error

@@ -21,8 +21,8 @@ from portico.testing.gateway import text
 from portico.testing.guard import MemoryAudit
 from portico.testing.memory_store import BEGINNING, KnownContext, SeededEntropy
 from portico.workflows.core.errors import NotAWorkflow, NotInline
-from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowStatus
-from portico.workflows.core.programs import BadProgram, ProgramMode, ProgramWish
+from portico.workflows.core.plan_report import Mode, StepStatus, WorkflowStatus
+from portico.workflows.core.programs import InvalidProgram, ProgramMode, ProgramSpec
 from tests.gateway.open_room import READ, WRITE
 from tests.workflows.plan_room import ANA, BEN, Died, plan, step
 from tests.workflows.programs_room import ProgramsRoom
@@ -44,7 +44,7 @@ async def test_its_caller_sees_what_it_printed_and_gave(room: ProgramsRoom) -> N
     told = report.as_json()
     assert (told["kind"], told["printed"], told["output"]) == ("program", "read /a\n", ["a", "b"])
     assert [(each.id, each.tool, each.state) for each in report.whole.steps] == [
-        ("call-1", "files.read", StepStanding.DONE)
+        ("call-1", "files.read", StepStatus.DONE)
     ]
     assert (report.turns, report.whole.mode) == (2, Mode.DURABLE)
 
@@ -59,7 +59,7 @@ async def test_a_call_under_way_was_begun_when_the_program_wanted_it(room: Progr
 
     first, second = (await room.report(run)).whole.steps
 
-    assert second.state is StepStanding.RUNNING
+    assert second.state is StepStatus.RUNNING
     assert first.finished_at is not None
     assert second.started_at is not None
     assert second.started_at > first.finished_at
@@ -154,7 +154,7 @@ async def test_one_that_waits_says_for_whom_and_goes_on_once_answered(room: Prog
     waiting = await room.program(code)
     assert waiting.status is WorkflowStatus.WAITING
     call = waiting.whole.steps[0]
-    assert (call.state, room.made) == (StepStanding.WAITING, {})
+    assert (call.state, room.made) == (StepStatus.WAITING, {})
     assert waiting.text().startswith("asking\n[call-1 files.delete waits for approval (apr_")
 
     await room.approved(waiting.whole, "call-1")
@@ -196,7 +196,7 @@ async def test_a_write_of_which_nobody_knows_waits_for_a_person(room: ProgramsRo
     room.upstreams.replies[WRITE.ref] = dies
     report = await room.program("x = await files__write(path='/a')\nprint('on', x)")
     assert report.status is WorkflowStatus.WAITING
-    assert report.whole.steps[0].state is StepStanding.UNCERTAIN
+    assert report.whole.steps[0].state is StepStatus.UNCERTAIN
     assert "call-1 files.write is uncertain" in report.text()
     assert report.whole.steps[0].called_with["call-1"]["arguments"] == {"path": "/a"}
 
@@ -235,11 +235,11 @@ async def test_the_same_key_is_the_same_program(room: ProgramsRoom) -> None:
 
 
 async def test_what_cannot_be_begun_is_refused(room: ProgramsRoom) -> None:
-    with pytest.raises(BadProgram):
+    with pytest.raises(InvalidProgram):
         await room.begin("  ")
     nobody = replace(await room.bot(), scopes=frozenset())
     with pytest.raises(NotPermitted):
-        await room.program_use.start_program(nobody, ProgramWish(code="1"))
+        await room.program_use.start_program(nobody, ProgramSpec(code="1"))
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from portico.guard.core.vault import VaultClosed
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.sandbox.core.requests import CodeEnd
-from portico.workflows.programs import Ahead
-from portico.workflows.run_context import Broken, MemoryOutputs
+from portico.workflows.programs import ToolMetadata
+from portico.workflows.run_context import DependencyUnavailable, MemoryOutputs
 from tests.engine.room import ANA
 from tests.workflows.program_room import SMALL, ProgramRoom
 
@@ -215,7 +215,7 @@ async def test_too_many_calls_end_it(interpreter: MontyInterpreter) -> None:
 
 
 async def test_one_that_leaves_too_much_behind_is_ended(interpreter: MontyInterpreter) -> None:
-    room = ProgramRoom(interpreter, replace(SMALL, kept=2_000_000))
+    room = ProgramRoom(interpreter, replace(SMALL, stored=2_000_000))
 
     run = await room.carried_out("x = 'x' * 900000\nwhile True:\n    await tools__echo(value=1)")
 
@@ -307,7 +307,7 @@ async def test_nothing_that_a_call_needs_is_looked_up_outside_of_its_step(
     """What it came to is noted by then: it has not failed because the store is away."""
 
     class StoreAway(ProgramRoom):
-        async def ahead(self, caller: Principal, ref: ToolRef) -> Ahead | None:
+        async def ahead(self, caller: Principal, ref: ToolRef) -> ToolMetadata | None:
             raise StoreUnavailable("it restarts")
 
     room = StoreAway(interpreter)
@@ -317,7 +317,7 @@ async def test_nothing_that_a_call_needs_is_looked_up_outside_of_its_step(
 
 async def test_what_is_not_there_is_not_told_to_the_program(interpreter: MontyInterpreter) -> None:
     async def closed(_: JsonObject) -> JsonValue:
-        raise Broken(VaultClosed())
+        raise DependencyUnavailable(VaultClosed())
 
     room = ProgramRoom(interpreter, tools={"tools.closed": closed})
     code = (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.calls import Answer, Phase, Target
+from portico.gateway.core.calls import Phase, ToolResult, UpstreamTarget
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ToolNotFound, UpstreamDown
 from portico.guard.approvals import Reply
@@ -21,8 +21,8 @@ from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_tool
-from portico.workflows.core.plan import BadPlan
-from portico.workflows.core.plan_report import StepStanding, WorkflowStatus
+from portico.workflows.core.plan import InvalidPlan
+from portico.workflows.core.plan_report import StepStatus, WorkflowStatus
 from portico.workflows.core.saved import (
     Admission,
     OneOfPlanAndName,
@@ -31,7 +31,7 @@ from portico.workflows.core.saved import (
     WorkflowOutgrown,
 )
 from portico.workflows.core.texts import WORKFLOW_META
-from portico.workflows.runs import RunWorkflowWish
+from portico.workflows.runs import RunWorkflowSpec
 from tests.gateway.open_room import DELETE, READ, WRITE
 from tests.workflows.plan_room import ANA, PlanRoom, plan, step
 
@@ -92,7 +92,7 @@ async def test_whoever_may_only_call_needs_not_be_allowed_to_look(room: PlanRoom
     bot = await room.bot()
     calling = replace(bot, scopes=frozenset({Scope.TOOLS_CALL}))
 
-    await room.http.run_workflow(calling, RunWorkflowWish(name="look"))
+    await room.http.run_workflow(calling, RunWorkflowSpec(name="look"))
     async with room.working():
         called = await room.http.call_tool(calling, ref("look"), {})
 
@@ -102,7 +102,7 @@ async def test_whoever_may_only_call_needs_not_be_allowed_to_look(room: PlanRoom
 async def test_each_step_is_guarded_as_a_call_of_the_caller(room: PlanRoom) -> None:
     narrow = replace(await room.bot(), tools=(("workflows.*", "files.read"),))
 
-    with pytest.raises(BadPlan, match=r"files\.write"):
+    with pytest.raises(InvalidPlan, match=r"files\.write"):
         await room.http.call_tool(narrow, ref("copy"), {"to": "/y"})
 
     assert not room.made
@@ -114,7 +114,7 @@ async def test_whoever_may_not_use_it_may_not_by_name_either(room: PlanRoom) -> 
     with pytest.raises(Refused):
         await room.http.call_tool(narrow, ref("look"), {})
     with pytest.raises(WorkflowNotFound):
-        await room.http.run_workflow(narrow, RunWorkflowWish(name="look"))
+        await room.http.run_workflow(narrow, RunWorkflowSpec(name="look"))
 
 
 async def test_a_rule_about_the_whole_counts_for_the_name_too() -> None:
@@ -122,12 +122,12 @@ async def test_a_rule_about_the_whole_counts_for_the_name_too() -> None:
     await room.save(look=LOOK)
 
     with pytest.raises(Refused):
-        await room.http.run_workflow(await room.bot(), RunWorkflowWish(name="look"))
+        await room.http.run_workflow(await room.bot(), RunWorkflowSpec(name="look"))
 
 
 async def test_where_somebody_must_be_asked_the_name_says_to_call_the_tool(room: PlanRoom) -> None:
     with pytest.raises(WorkflowAsksFirst, match=r"workflows\.clear"):
-        await room.http.run_workflow(await room.bot(), RunWorkflowWish(name="clear"))
+        await room.http.run_workflow(await room.bot(), RunWorkflowSpec(name="clear"))
     with pytest.raises(ApprovalPending):
         await room.http.call_tool(await room.bot(), ref("clear"), {})
 
@@ -194,13 +194,13 @@ async def test_once_it_was_told_how_it_ended_the_same_call_asks_anew(room: PlanR
 async def test_either_a_plan_is_run_or_a_saved_one(room: PlanRoom) -> None:
     bot, run = await room.bot(), room.http.run_workflow
 
-    for wish in (RunWorkflowWish(), RunWorkflowWish(plan=LOOK, name="look")):
+    for wish in (RunWorkflowSpec(), RunWorkflowSpec(plan=LOOK, name="look")):
         with pytest.raises(OneOfPlanAndName):
             await run(bot, wish)
     with pytest.raises(WorkflowNotFound):
-        await run(bot, RunWorkflowWish(name="nothing"))
+        await run(bot, RunWorkflowSpec(name="nothing"))
     with pytest.raises(NotPermitted):
-        await run(replace(bot, scopes=frozenset()), RunWorkflowWish(plan=LOOK))
+        await run(replace(bot, scopes=frozenset()), RunWorkflowSpec(plan=LOOK))
 
 
 async def test_one_whose_steps_can_change_more_by_now_is_saved_anew_first(room: PlanRoom) -> None:
@@ -208,9 +208,9 @@ async def test_one_whose_steps_can_change_more_by_now_is_saved_anew_first(room: 
     await use.set_effects(ANA, "files.read", Effect.LOCAL_WRITE)
 
     with pytest.raises(WorkflowOutgrown):
-        await use.run_workflow(await room.bot(), RunWorkflowWish(name="look"))
+        await use.run_workflow(await room.bot(), RunWorkflowSpec(name="look"))
     await use.saved.save_workflow(ANA, "look", LOOK)
-    started = await use.run_workflow(await room.bot(), RunWorkflowWish(name="look"))
+    started = await use.run_workflow(await room.bot(), RunWorkflowSpec(name="look"))
     await room.leg(started.run.id)
 
     assert room.made == {"read /read": 1}
@@ -226,7 +226,7 @@ async def test_asked_anew_the_server_offers_what_is_saved(room: PlanRoom) -> Non
 
 async def test_a_part_of_portico_acts_for_nobody_unknown(room: PlanRoom) -> None:
     shelf = await room.gateway.catalogues.current(ANA)
-    target = Target.of(ANA.space, shelf.server("workflows"), ANA.id)
+    target = UpstreamTarget.of(ANA.space, shelf.server("workflows"), ANA.id)
     with pytest.raises(UpstreamDown):
         await room.gateway.catalogues.upstreams.call(
             target, "look", {}, timeout=room.http.call_tool.timeout
@@ -258,7 +258,7 @@ async def test_what_an_inner_step_waits_for_is_told_of_its_caller(clearing: Plan
     await clearing.leg(run)
 
     assert waiting.status is WorkflowStatus.WAITING
-    assert waiting.steps[0].state is StepStanding.WAITING
+    assert waiting.steps[0].state is StepStatus.WAITING
     assert str(waiting.steps[0].why).startswith("clear/gone: ")
     assert (await clearing.show(run)).status is WorkflowStatus.DONE
     assert clearing.made == {"delete /gone": 1}
@@ -290,7 +290,7 @@ async def test_rejected_inside_it_has_failed_and_says_which_step(clearing: PlanR
 
     report = await clearing.show(run)
     assert report.status is WorkflowStatus.FAILED
-    assert report.steps[0].state is StepStanding.FAILED
+    assert report.steps[0].state is StepStatus.FAILED
     assert report.steps[0].error is not None
     assert report.steps[0].error.code == "inner_step_failed"
     assert "clear/gone" in report.steps[0].error.message
@@ -312,12 +312,12 @@ async def test_one_that_failed_inside_is_tried_again_on_resuming(room: PlanRoom)
 
 
 async def test_what_the_plan_can_do_without_may_fail_inside(room: PlanRoom) -> None:
-    room.upstreams.replies[WRITE.ref] = Answer([{"type": "text", "text": "no"}], failed=True)
+    room.upstreams.replies[WRITE.ref] = ToolResult([{"type": "text", "text": "no"}], failed=True)
 
     report = await room.ran(plan(calls("copy", on_error="skip"), step("read")))
 
     assert report.status is WorkflowStatus.PARTIAL
-    assert [each.state for each in report.steps] == [StepStanding.FAILED, StepStanding.DONE]
+    assert [each.state for each in report.steps] == [StepStatus.FAILED, StepStatus.DONE]
 
 
 async def test_a_plan_that_a_server_gives_is_only_what_it_gives_whatever_it_says() -> None:
@@ -362,17 +362,17 @@ def with_put() -> PlanRoom:
         put,
     ]
     room.upstreams.replies |= {
-        listing.ref: Answer([], {"path": "/found"}),
-        put.ref: lambda given: Answer([{"type": "text", "text": str(given["path"])}]),
+        listing.ref: ToolResult([], {"path": "/found"}),
+        put.ref: lambda given: ToolResult([{"type": "text", "text": str(given["path"])}]),
     }
     return room
 
 
 async def faults(room: PlanRoom, plan: JsonObject, caller: Principal | None = None) -> list[str]:
-    with pytest.raises(BadPlan) as refused:
-        await room.http.run_workflow(caller or await room.bot(), RunWorkflowWish(plan=plan))
+    with pytest.raises(InvalidPlan) as refused:
+        await room.http.run_workflow(caller or await room.bot(), RunWorkflowSpec(plan=plan))
     assert room.upstreams.called == []
-    return [str(fault) for fault in refused.value.faults]
+    return [str(fault) for fault in refused.value.diagnostics]
 
 
 async def test_a_plan_that_lacks_an_argument_is_told_where_to_get_it(with_put: PlanRoom) -> None:
@@ -383,7 +383,7 @@ async def test_a_plan_that_lacks_an_argument_is_told_where_to_get_it(with_put: P
 
 
 async def test_what_was_proposed_is_run_once_it_is_accepted(with_put: PlanRoom) -> None:
-    wish = RunWorkflowWish(plan=LACKING, accept=["list.json.path -> put.path"])
+    wish = RunWorkflowSpec(plan=LACKING, accept=["list.json.path -> put.path"])
 
     started = await with_put.http.run_workflow(await with_put.bot(), wish)
     await with_put.leg(started.run.id)
@@ -414,7 +414,7 @@ async def test_when_everything_is_stopped_nothing_more_begins_inside(room: PlanR
     report = await room.ran(plan(outer, step("a"), step("bad", WRITE, after=["a"])))
 
     assert report.status is WorkflowStatus.FAILED
-    assert report.steps[0].state is StepStanding.SKIPPED
+    assert report.steps[0].state is StepStatus.SKIPPED
     assert report.steps[0].why == "the plan was stopped by 'bad'"
     assert (room.made["read /r0"], room.made["write /write"]) == (1, 0)
 
@@ -427,7 +427,7 @@ async def test_how_the_server_is_doing_is_told_as_of_others(room: PlanRoom) -> N
     await room.http.restart_server(ANA, "workflows")
 
     assert before.server.name == after.server.name == "workflows"
-    assert after.vitals.phase is Phase.IDLE
+    assert after.health.phase is Phase.IDLE
 
 
 @pytest.mark.parametrize("said_of", ["copy", "copy/write"])
@@ -440,7 +440,7 @@ async def test_what_nobody_knows_of_inside_a_person_says(room: PlanRoom, said_of
 
     await room.resolved(run, said_of, Resolution.RETRY)
 
-    assert unknown.steps[0].state is StepStanding.UNCERTAIN
+    assert unknown.steps[0].state is StepStatus.UNCERTAIN
     assert str(unknown.steps[0].why).startswith("copy/write: ")
     report = await room.show(run)
     assert (report.status, report.output) == (WorkflowStatus.DONE, "/x")

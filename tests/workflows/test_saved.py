@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.catalog_snapshot import Standing, ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef, ToolStatus
 from portico.gateway.core.errors import (
     ServerBuiltIn,
     ServerDisabled,
@@ -24,9 +24,9 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.gateway import an_approved_server
 from portico.testing.guard import MemoryAudit, a_person, an_identity
-from portico.workflows.core.plan import BadPlan
+from portico.workflows.core.plan import InvalidPlan
 from portico.workflows.core.saved import (
-    BadWorkflowName,
+    InvalidWorkflowName,
     WorkflowCycle,
     WorkflowNestedTooDeep,
     WorkflowNotFound,
@@ -185,12 +185,12 @@ async def test_members_and_agents_save_and_remove_nothing(room: OpenRoom, who: P
 
 
 async def test_a_plan_that_cannot_be_carried_out_is_not_saved(room: OpenRoom) -> None:
-    with pytest.raises(BadPlan) as refused:
+    with pytest.raises(InvalidPlan) as refused:
         await room.use.saved.save_workflow(ANA, "report", plan("files.read", "files.raed"))
-    with pytest.raises(BadWorkflowName):
+    with pytest.raises(InvalidWorkflowName):
         await room.use.saved.save_workflow(ANA, "a report", REPORT)
 
-    assert [fault.place for fault in refused.value.faults] == ["/steps/1/tool"]
+    assert [fault.place for fault in refused.value.diagnostics] == ["/steps/1/tool"]
     assert await saved(room) == []
 
 
@@ -199,7 +199,7 @@ async def test_inputs_that_are_no_schema_are_refused(room: OpenRoom) -> None:
     for _ in range(200):
         deep = {"type": "object", "properties": {"a": deep}}
 
-    with pytest.raises((ToolRefused, BadPlan)):
+    with pytest.raises((ToolRefused, InvalidPlan)):
         await room.use.saved.save_workflow(ANA, "deep", plan("files.read", inputs={"a": deep}))
 
     assert await saved(room) == []
@@ -292,7 +292,7 @@ async def test_switched_off_none_of_them_may_be_used_and_that_is_told(room: Open
     with pytest.raises(ServerDisabled):
         shelf.find(ToolRef(WORKFLOWS, "report"))
     [look] = await room.use.saved.list_saved(ANA)
-    assert look.standing is Standing.PENDING
+    assert look.status is ToolStatus.PENDING
 
 
 async def test_both_are_in_the_audit(room: OpenRoom) -> None:

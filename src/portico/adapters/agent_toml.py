@@ -7,7 +7,7 @@ from typing import Final
 import tomlkit
 from tomlkit.items import Item, String, StringType, Trivia
 
-from portico.agents.core.errors import BadAgentFile
+from portico.agents.core.errors import InvalidAgentFile
 from portico.kernel.json import JsonObject, JsonValue
 
 LARGEST: Final = 300_000
@@ -32,11 +32,11 @@ class TomlAgentFiles:
 
     def read(self, text: str) -> JsonObject:
         if len(text) > LARGEST:
-            raise BadAgentFile(f"it is longer than {LARGEST:,} letters.")
+            raise InvalidAgentFile(f"it is longer than {LARGEST:,} letters.")
         try:
             return tomllib.loads(text)  # ten times as fast as what writes it
         except (ValueError, RecursionError) as error:
-            raise BadAgentFile(f"{error}") from error
+            raise InvalidAgentFile(f"{error}") from error
 
 
 def _item(value: JsonValue) -> Item:

@@ -14,7 +14,7 @@ from portico.adapters.system.files import NotOrdinary, opened
 from portico.gateway.core.client_configs import (
     PORTICO_TOML,
     Client,
-    Look,
+    ConfigFiles,
     Noticing,
     client_of,
     commands_of_ours,
@@ -24,7 +24,7 @@ from portico.gateway.core.client_configs import (
     told_apart,
     user_files,
 )
-from portico.gateway.core.config_documents import Described, Place, Problem
+from portico.gateway.core.config_documents import ConfigLocation, Described, Problem
 
 LARGEST: Final = 5_000_000
 """Bytes; what is larger is no configuration."""
@@ -105,8 +105,8 @@ class ClientFiles:
         short = path == "~" or path.startswith("~/")
         return self.home / path[2:] if short else Path(path).absolute()
 
-    def place(self, file: Path) -> Place:
-        return Place(
+    def place(self, file: Path) -> ConfigLocation:
+        return ConfigLocation(
             path=str(file),
             home=str(self.home),
             environment=self.environment,
@@ -182,7 +182,7 @@ class Looking:
 
 async def changes(
     files: Callable[[], Iterable[Path]],
-    first: Look | None = None,
+    first: ConfigFiles | None = None,
     every: timedelta = EVERY,
 ) -> AsyncGenerator[frozenset[str], None]:
     """Which of the files have changed since they looked as at `first`, or since this was asked
@@ -212,7 +212,7 @@ class FileSources:
         self._imports = imports
         self._named: Sequence[str] = ()
         self._every = every
-        self._first: Look | None = None
+        self._first: ConfigFiles | None = None
 
     async def read(self) -> Sequence[Described]:
         return await asyncio.to_thread(self._read)

@@ -20,12 +20,12 @@ from portico.gateway.core.client_entry import (
     ClientFileMalformed,
     ClientFileMoved,
     ClientFileUnreadable,
-    Found,
+    DetectedClient,
+    EntryStatus,
     Home,
     Proposal,
     Removal,
     Scope,
-    Standing,
     Written,
     also_listed,
     entry_in,
@@ -88,7 +88,7 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class EntryStore:
     folder: Path
 
     def save(self, connection: Connection, before: bytes) -> Path:
@@ -203,7 +203,7 @@ def _check(was: Now) -> None:
         raise ClientFileMoved(str(was.file))
 
 
-_OURS: Final = (Standing.SAME, Standing.OTHERWISE)
+_OURS: Final = (EntryStatus.SAME, EntryStatus.OTHERWISE)
 _NOTHING: Final = "\ufeff \t\r\n"
 
 
@@ -211,7 +211,7 @@ _NOTHING: Final = "\ufeff \t\r\n"
 class ClientConnections:
     files: ClientFiles
     places: ClientPlaces
-    kept: Kept
+    stored: EntryStore
     folder: Path
     """The project that one is in."""
     started: Callable[[Home], JsonObject]
@@ -221,7 +221,7 @@ class ClientConnections:
     notes: Sequence[str] = ()
     """About the entries that start us."""
 
-    def found(self) -> Sequence[Found]:
+    def found(self) -> Sequence[DetectedClient]:
         return [self._found(each) for each in HOMES]
 
     def proposed(self, name: str, scope: Scope = "user", *, key: str | None = None) -> Proposal:
@@ -238,7 +238,7 @@ class ClientConnections:
             file=str(file),
             present=scope == "project" or self.places.present(home),
             entry=entry,
-            standing=self._standing(home, file, was.text, entry),
+            status=self._standing(home, file, was.text, entry),
             before=None if was.content is None else was.text,
             after=edited.text,
             trace=edited.trace,
@@ -280,26 +280,26 @@ class ClientConnections:
         if was.content != removal.before.encode():
             raise ClientFileMoved(removal.file)
         put_in_place(was, None if removal.after is None else removal.after.encode())
-        record = self.kept.of(str(was.file))
+        record = self.stored.of(str(was.file))
         if record is not None:
-            self.kept.forget(record, copy_too=removal.as_before)
+            self.stored.forget(record, copy_too=removal.as_before)
 
-    def _found(self, home: Home) -> Found:
+    def _found(self, home: Home) -> DetectedClient:
         file = self.places.file(home, "user", self.folder)
         problem, state = None, None
         try:
             state = self._standing(home, file, now(file).text, self.started(home))
         except (ClientFileMalformed, ClientFileUnreadable) as error:
             problem = str(error)
-        return Found(
+        return DetectedClient(
             home=home,
             file=str(file),
             present=self.places.present(home),
-            standing=state,
+            status=state,
             problem=problem,
         )
 
-    def _standing(self, home: Home, file: Path, text: str, entry: JsonObject) -> Standing:
+    def _standing(self, home: Home, file: Path, text: str, entry: JsonObject) -> EntryStatus:
         return standing(home, self._client(home, file), self.files.place(file), text, entry)
 
     def _client(self, home: Home, file: Path) -> Client:
@@ -325,15 +325,15 @@ class ClientConnections:
 
     def _keep(self, proposal: Proposal, was: Now, written: str, key: str | None) -> Path:
         """If our own entry is written anew, what was before it is what was before the first."""
-        earlier = self.kept.of(str(was.file))
+        earlier = self.stored.of(str(was.file))
         content = was.content or b""
         existed, trace = was.content is not None, proposal.trace
-        foreign = proposal.standing is Standing.FOREIGN
-        if earlier is not None and proposal.standing is Standing.OTHERWISE:
+        foreign = proposal.status is EntryStatus.FOREIGN
+        if earlier is not None and proposal.status is EntryStatus.OTHERWISE:
             existed, trace = earlier.existed, earlier.trace
-            if earlier.written == digest(content) and self.kept.copy_of(earlier).exists():
-                content, foreign = self.kept.copy_of(earlier).read_bytes(), earlier.foreign
-        return self.kept.save(
+            if earlier.written == digest(content) and self.stored.copy_of(earlier).exists():
+                content, foreign = self.stored.copy_of(earlier).read_bytes(), earlier.foreign
+        return self.stored.save(
             Connection(
                 client=proposal.home.name,
                 file=str(was.file),
@@ -348,18 +348,18 @@ class ClientConnections:
 
     def _files(self, home: Home) -> Iterator[Path]:
         """Of links to one file, as the client calls it comes last, and counts."""
-        yield from (Path(each.file) for each in self.kept.all() if each.client == home.name)
+        yield from (Path(each.file) for each in self.stored.all() if each.client == home.name)
         if home.project is not None:
             yield Path(home.project_file(str(self.folder)))
         yield from self.places.all(home)
 
     def _removal(self, home: Home, file: Path) -> Removal | None:
         was = now(file)
-        record = self.kept.of(str(was.file))
+        record = self.stored.of(str(was.file))
         state = self._standing(home, file, was.text, self.started(home))
-        if was.content is None or state is Standing.NONE:
+        if was.content is None or state is EntryStatus.NONE:
             return None
-        if state is Standing.FOREIGN and record is None:
+        if state is EntryStatus.FOREIGN and record is None:
             return None
         restored = self._as_it_was(home, file, was, record)
         after = restored if restored is not None else self._without(home, file, was.text, record)
@@ -370,17 +370,17 @@ class ClientConnections:
             before=was.text,
             after=None if gone else after,
             as_before=restored is not None or gone,
-            foreign=state is Standing.FOREIGN,
+            foreign=state is EntryStatus.FOREIGN,
             diff=shown_diff(self.files.written(file), was.text, after),
             key=record.key if record else None,
-            copy=str(self.kept.copy_of(record)) if record and record.existed else None,
+            copy=str(self.stored.copy_of(record)) if record and record.existed else None,
         )
 
     def _as_it_was(self, home: Home, file: Path, was: Now, record: Connection | None) -> str | None:
         """What was there before `connect`, if nobody has written the file since."""
         if record is None or was.content is None or record.written != digest(was.content):
             return None
-        copy = self.kept.copy_of(record)
+        copy = self.stored.copy_of(record)
         if not copy.exists():
             return None
         text = copy.read_bytes().decode()

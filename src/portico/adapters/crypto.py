@@ -25,10 +25,10 @@ class AesSivSeal:
         """With a key of its own: what seals cursors says nothing of what proves keys."""
         return cls(hmac.digest(pepper, _PURPOSE, hashlib.sha512))
 
-    def seal(self, content: bytes, context: bytes) -> bytes:
+    def encrypt(self, content: bytes, context: bytes) -> bytes:
         return self._cipher.encrypt(content, [context])
 
-    def unseal(self, sealed: bytes, context: bytes) -> bytes | None:
+    def decrypt(self, sealed: bytes, context: bytes) -> bytes | None:
         try:
             return self._cipher.decrypt(sealed, [context])
         except InvalidTag:
@@ -93,7 +93,7 @@ class RingVault:
         self._ciphers = {head(key.id): AESGCM(key.secret) for key in keys.keys}
         self._current = head(keys.current.id)
 
-    def seal(self, plain: bytes, context: bytes) -> bytes:
+    def encrypt(self, plain: bytes, context: bytes) -> bytes:
         """Raises `VaultClosed`."""
         current = self._current
         cipher = self._ciphers.get(current)
@@ -102,7 +102,7 @@ class RingVault:
         nonce = os.urandom(_NONCE_BYTES)
         return current + nonce + cipher.encrypt(nonce, plain, current + context)
 
-    def unseal(self, sealed: bytes, context: bytes) -> bytes | None:
+    def decrypt(self, sealed: bytes, context: bytes) -> bytes | None:
         key, rest = sealed[:HEAD_BYTES], sealed[HEAD_BYTES:]
         cipher = self._ciphers.get(key)
         if cipher is None or len(rest) < _NONCE_BYTES + _TAG_BYTES:

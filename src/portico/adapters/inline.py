@@ -31,16 +31,16 @@ from portico.engine.core.errors import (
 )
 from portico.engine.core.event_log import NewEntry, Page
 from portico.engine.core.runs import (
+    Activation,
+    ClaimedActivation,
     Failure,
-    Leg,
-    Queue,
+    QueueConfig,
+    QueuedActivation,
     Run,
     RunPosition,
     RunStatus,
     Step,
     StepState,
-    Taken,
-    Turn,
 )
 from portico.engine.ports import Bus, EventLog
 from portico.engine.runs import run_entries
@@ -126,34 +126,34 @@ _LOOK: Final = 0.05
 
 
 class InlineLine:
-    def __init__(self, queues: Iterable[Queue], clock: Clock, *, look: float = _LOOK) -> None:
+    def __init__(self, queues: Iterable[QueueConfig], clock: Clock, *, look: float = _LOOK) -> None:
         self._queues = {queue.name: queue for queue in queues}
         self._clock = clock
         self._look = look
-        self._waiting: list[tuple[int, int, Turn]] = []
+        self._waiting: list[tuple[int, int, QueuedActivation]] = []
         self._order = itertools.count()
-        self._running: dict[Leg, Turn] = {}
+        self._running: dict[Activation, QueuedActivation] = {}
         self._stirred = asyncio.Event()
 
     @property
     def running(self) -> int:
         return len(self._running)
 
-    async def join(self, turn: Turn) -> None:
-        known = {waiting.leg for _, _, waiting in self._waiting} | self._running.keys()
-        if turn.leg not in known:
-            heapq.heappush(self._waiting, (turn.place.priority, next(self._order), turn))
+    async def join(self, turn: QueuedActivation) -> None:
+        known = {waiting.activation for _, _, waiting in self._waiting} | self._running.keys()
+        if turn.activation not in known:
+            heapq.heappush(self._waiting, (turn.placement.priority, next(self._order), turn))
             self._stirred.set()
 
-    async def leave(self, leg: Leg) -> None:
-        self._waiting = [entry for entry in self._waiting if entry[2].leg != leg]
+    async def leave(self, leg: Activation) -> None:
+        self._waiting = [entry for entry in self._waiting if entry[2].activation != leg]
         heapq.heapify(self._waiting)
 
     @asynccontextmanager
     async def working(
         self,
-        run_leg: Callable[[Leg], Awaitable[None]],
-        due: Callable[[datetime], Sequence[Turn]],
+        run_leg: Callable[[Activation], Awaitable[None]],
+        due: Callable[[datetime], Sequence[QueuedActivation]],
     ) -> AsyncIterator[None]:
         """Carries out whoever joins, for as long as this is open."""
         async with asyncio.TaskGroup() as group:
@@ -166,37 +166,39 @@ class InlineLine:
                 waking.cancel()
 
     async def _serve(
-        self, group: asyncio.TaskGroup, run_leg: Callable[[Leg], Awaitable[None]]
+        self, group: asyncio.TaskGroup, run_leg: Callable[[Activation], Awaitable[None]]
     ) -> None:
         while True:
             await self._stirred.wait()
             self._stirred.clear()
             for turn in self._next():
-                self._running[turn.leg] = turn
+                self._running[turn.activation] = turn
                 group.create_task(self._carry_out(turn, run_leg))
 
-    async def _carry_out(self, turn: Turn, run_leg: Callable[[Leg], Awaitable[None]]) -> None:
+    async def _carry_out(
+        self, turn: QueuedActivation, run_leg: Callable[[Activation], Awaitable[None]]
+    ) -> None:
         try:
-            await run_leg(turn.leg)
+            await run_leg(turn.activation)
         finally:
-            del self._running[turn.leg]
+            del self._running[turn.activation]
             self._stirred.set()
 
-    async def _wake(self, due: Callable[[datetime], Sequence[Turn]]) -> None:
+    async def _wake(self, due: Callable[[datetime], Sequence[QueuedActivation]]) -> None:
         while True:
             await asyncio.sleep(self._look)
             for turn in due(self._clock.now()):
                 await self.join(turn)
 
-    def _next(self) -> Sequence[Turn]:
+    def _next(self) -> Sequence[QueuedActivation]:
         """Who may go now, in order; the rest go on waiting."""
-        queues = Counter(turn.place.queue for turn in self._running.values())
+        queues = Counter(turn.placement.queue for turn in self._running.values())
         partitions = Counter(
-            (turn.place.queue, turn.place.partition) for turn in self._running.values()
+            (turn.placement.queue, turn.placement.partition) for turn in self._running.values()
         )
         going, staying = [], []
         for entry in sorted(self._waiting):
-            place = entry[2].place
+            place = entry[2].placement
             queue = self._queues[place.queue]
             most = min(each for each in (queue.a_process, queue.everywhere, 10**9) if each)
             shared = queue.a_partition or 10**9
@@ -224,7 +226,7 @@ class _Kept:
 
 
 class InlineRuns:
-    """`RunBook`, `Runs` and `Journal` at once; without a log nothing is told."""
+    """`RunQueries`, `Runs` and `Journal` at once; without a log nothing is told."""
 
     def __init__(
         self,
@@ -278,21 +280,23 @@ class InlineRuns:
             if (kept := self._kept.get(run)) is not None and _visible(caller, kept.run)
         }
 
-    async def add(self, caller: Principal, run: Run, fingerprint: str) -> tuple[Run, Turn | None]:
+    async def add(
+        self, caller: Principal, run: Run, fingerprint: str
+    ) -> tuple[Run, QueuedActivation | None]:
         if run.space != caller.space or not caller.clearance.covers(run.label):
             raise TopicRefused
         kept = self._kept.get(run.id)
         if kept is None:
             self._kept[run.id] = _Kept(run, caller, fingerprint)
             await self._tell(caller, run, "run.queued", {})
-            return run, Turn(Leg(run.id, run.leg), run.place)
+            return run, QueuedActivation(Activation(run.id, run.leg), run.placement)
         if kept.fingerprint != fingerprint or not _visible(caller, kept.run):
             raise KeyReused(str(run.id))
         return kept.run, None
 
     async def fork(
         self, caller: Principal, source: RunId, run: Run, *, before: int
-    ) -> tuple[Run, Turn | None]:
+    ) -> tuple[Run, QueuedActivation | None]:
         steps = self._seen(caller, source).steps
         added, turn = await self.add(caller, run, f"fork of {source} before {before}")
         if turn is not None:
@@ -305,7 +309,7 @@ class InlineRuns:
 
     async def fork_with(
         self, caller: Principal, source: RunId, run: Run, *, steps: Collection[str], asked: str
-    ) -> tuple[Run, Turn | None]:
+    ) -> tuple[Run, QueuedActivation | None]:
         done = self._seen(caller, source).steps
         added, turn = await self.add(caller, run, asked)
         if turn is not None:
@@ -316,12 +320,14 @@ class InlineRuns:
             }
         return added, turn
 
-    async def cancel(self, caller: Principal, run: RunId) -> Turn | None:
+    async def cancel(self, caller: Principal, run: RunId) -> QueuedActivation | None:
         kept = self._seen(caller, run)
         if kept.run.status.over:
             raise RunOver(str(run), kept.run.status)
         queued = kept.run.status is RunStatus.QUEUED
-        turn = Turn(Leg(run, kept.run.leg), kept.run.place) if queued else None
+        turn = (
+            QueuedActivation(Activation(run, kept.run.leg), kept.run.placement) if queued else None
+        )
         self._change(kept, status=RunStatus.CANCELLED, waits_for=(), wakes_at=None)
         self._end(kept)
         await self._tell(caller, kept.run, "run.cancelled", {"by": caller.name})
@@ -334,7 +340,7 @@ class InlineRuns:
         *,
         anew: Collection[str] = (),
         given: JsonObject | None = None,
-    ) -> Turn:
+    ) -> QueuedActivation:
         kept = self._seen(caller, run)
         if not kept.run.status.over or kept.run.status is RunStatus.DONE:
             raise RunNotOver(str(run), kept.run.status)
@@ -356,11 +362,11 @@ class InlineRuns:
             finished_at=None,
         )
         await self._tell(caller, kept.run, "run.resumed", {"by": caller.name})
-        return Turn(Leg(run, kept.run.leg), kept.run.place)
+        return QueuedActivation(Activation(run, kept.run.leg), kept.run.placement)
 
     async def signal(
         self, caller: Principal, run: RunId, topic: str, payload: JsonValue
-    ) -> Turn | None:
+    ) -> QueuedActivation | None:
         kept = self._seen(caller, run)
         if kept.run.status.over:
             raise RunOver(str(run), kept.run.status)
@@ -372,9 +378,9 @@ class InlineRuns:
         if kept.run.status is not RunStatus.WAITING or topic not in kept.run.waits_for:
             return None
         self._change(kept, status=RunStatus.QUEUED, waits_for=(), wakes_at=None)
-        return Turn(Leg(run, kept.run.leg), kept.run.place)
+        return QueuedActivation(Activation(run, kept.run.leg), kept.run.placement)
 
-    async def claim(self, leg: Leg) -> Taken | None:
+    async def claim(self, leg: Activation) -> ClaimedActivation | None:
         kept = self._kept.get(leg.run)
         if kept is None or kept.run.leg != leg.number or not _to_do(kept.run):
             return None
@@ -387,14 +393,14 @@ class InlineRuns:
             started_at=kept.run.started_at or self._clock.now(),
         )
         await self._tell(kept.starter, kept.run, _beginning(kept.run), {})
-        return Taken(
+        return ClaimedActivation(
             run=kept.run,
             worker=replace(kept.starter, clearance=kept.run.clearance, scopes=kept.run.scopes),
             claim=kept.claim,
             steps=list(kept.steps.values()),
         )
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         kept = self._held(taken)
         if kept is None:
             return False
@@ -405,21 +411,23 @@ class InlineRuns:
                 await self._log.append(taken.worker, [told])
         return True
 
-    async def announce(self, taken: Taken, told: Sequence[NewEntry]) -> bool:
+    async def announce(self, taken: ClaimedActivation, told: Sequence[NewEntry]) -> bool:
         if self._held(taken) is None:
             return False
         if self._log is not None:
             await self._log.append(taken.worker, told)
         return True
 
-    async def answer(self, taken: Taken, topics: Sequence[str]) -> Mapping[str, JsonValue] | None:
+    async def answer(
+        self, taken: ClaimedActivation, topics: Sequence[str]
+    ) -> Mapping[str, JsonValue] | None:
         kept = self._held(taken)
         if kept is None:
             return None
         return {topic: kept.signals[topic] for topic in topics if topic in kept.signals}
 
     async def park(
-        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+        self, taken: ClaimedActivation, topics: Sequence[str], wakes_at: datetime | None
     ) -> bool | None:
         kept = self._held(taken)
         if kept is None:
@@ -439,7 +447,11 @@ class InlineRuns:
         return True
 
     async def settle(
-        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
+        self,
+        taken: ClaimedActivation,
+        status: RunStatus,
+        result: JsonValue,
+        failure: Failure | None,
     ) -> bool:
         kept = self._held(taken)
         if kept is None:
@@ -450,14 +462,14 @@ class InlineRuns:
         await self._tell(taken.worker, kept.run, f"run.{status}", facts)
         return True
 
-    def due(self, now: datetime) -> Sequence[Turn]:
+    def due(self, now: datetime) -> Sequence[QueuedActivation]:
         """Those whose time has come, as they are put in line."""
         found = []
         for kept in self._kept.values():
             run = kept.run
             if run.status is RunStatus.WAITING and run.wakes_at is not None and run.wakes_at <= now:
                 self._change(kept, status=RunStatus.QUEUED, wakes_at=None)
-                found.append(Turn(Leg(run.id, run.leg), run.place))
+                found.append(QueuedActivation(Activation(run.id, run.leg), run.placement))
         return found
 
     def _seen(self, caller: Principal, run: RunId) -> _Kept:
@@ -466,7 +478,7 @@ class InlineRuns:
             raise RunNotFound(str(run))
         return kept
 
-    def _held(self, taken: Taken) -> _Kept | None:
+    def _held(self, taken: ClaimedActivation) -> _Kept | None:
         kept = self._kept.get(taken.run.id)
         return kept if kept is not None and kept.claim == taken.claim else None
 

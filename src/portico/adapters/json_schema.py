@@ -20,7 +20,7 @@ from portico.gateway.core.tool_schemas import (
     subschemas,
 )
 from portico.gateway.core.untrusted_text import cut, visible
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.json import JsonObject, JsonValue
 
 # Patterns of strangers, for an engine whose time grows with the text and not with its square.
@@ -91,16 +91,16 @@ _PLAIN: Final = {
 }
 
 
-def flaws_of(error: jsonschema_rs.ValidationError) -> Iterator[Flaw]:
+def flaws_of(error: jsonschema_rs.ValidationError) -> Iterator[FieldError]:
     path = list(error.instance_path)
     match error.kind:
         case _Kinds.Required(missing):
-            yield Flaw(_field([*path, missing]), "is missing")
+            yield FieldError(_field([*path, missing]), "is missing")
         case _Kinds.AdditionalProperties(names) | _Kinds.UnevaluatedProperties(names):
             for name in names:
-                yield Flaw(_field([*path, name]), "is not something that it takes")
+                yield FieldError(_field([*path, name]), "is not something that it takes")
         case kind:
-            yield Flaw(_field(path), cut(_message(kind, len(path)), _LONGEST))
+            yield FieldError(_field(path), cut(_message(kind, len(path)), _LONGEST))
 
 
 def _message(kind: jsonschema_rs.ValidationErrorKind, depth: int) -> str:
@@ -175,11 +175,11 @@ class JsonSchemaCheck:
         self._kept = kept
         self._compiled: OrderedDict[int, _Compiled] = OrderedDict()
 
-    def flaws(self, schema: JsonObject, arguments: JsonObject) -> Sequence[Flaw]:
+    def field_errors(self, schema: JsonObject, arguments: JsonObject) -> Sequence[FieldError]:
         """Raises `SchemaRefused`."""
         levels = list(_levels(arguments))
         if len(levels) > DEEPEST:
-            return [Flaw("", f"is nested more than {DEEPEST} levels deep")]
+            return [FieldError("", f"is nested more than {DEEPEST} levels deep")]
         size, letters = sum(map(len, levels)), sum(_letters(level) for level in levels)
         compiled = self._of(schema)
         depth = len(levels) - 1
@@ -219,16 +219,16 @@ def _validator(schema: JsonObject) -> jsonschema_rs.Validator:
 
 def _flaws(
     validator: jsonschema_rs.Validator, arguments: JsonObject, *, in_words: bool
-) -> Sequence[Flaw]:
+) -> Sequence[FieldError]:
     try:
         if validator.is_valid(arguments):
             return []
         if not in_words:
-            return [Flaw("", "does not fit, and is too long to say where")]
+            return [FieldError("", "does not fit, and is too long to say where")]
         told = (flaw for error in validator.iter_errors(arguments) for flaw in flaws_of(error))
         return list(islice(told, MOST_FLAWS))
     except ValueError:
-        return [Flaw("", "is not JSON")]
+        return [FieldError("", "is not JSON")]
 
 
 def _levels(value: JsonValue) -> Iterator[Sequence[JsonValue]]:

@@ -26,8 +26,8 @@ from portico.guard.core.oauth_logins import (
     Attempt,
     AuthorizationServer,
     Challenge,
-    Found,
-    Known,
+    ClientRegistration,
+    DiscoveredLogin,
     LoginClient,
     Tokens,
     first_text,
@@ -39,7 +39,7 @@ from portico.guard.core.oauth_logins import (
 )
 from portico.guard.core.tokens import Issuer, ShownToken
 from portico.sandbox.core.errors import AddressRefused
-from portico.sandbox.core.profile import Place
+from portico.sandbox.core.profile import NetworkEndpoint
 
 # Small JSON documents of strangers, fetched through the gate, and no longer than they need be.
 
@@ -113,7 +113,7 @@ class Documents:
         return self._tls
 
 
-def _proxied(url: str, places: Collection[Place]) -> httpx2.URL | None:
+def _proxied(url: str, places: Collection[NetworkEndpoint]) -> httpx2.URL | None:
     return httpx2.URL(url) if written(url) in places else None
 
 
@@ -132,7 +132,9 @@ _LONGEST_LIFE: Final = 366 * 86_400
 class HttpAuthorizationServers:
     documents: Documents
 
-    async def find(self, url: str, challenge: Challenge, issuer: str | None) -> Found | None:
+    async def find(
+        self, url: str, challenge: Challenge, issuer: str | None
+    ) -> DiscoveredLogin | None:
         named = await self._resource(url, challenge, issuer)
         if named is None and issuer is None:
             return None
@@ -141,7 +143,7 @@ class HttpAuthorizationServers:
             raise LoginUnavailable(url, f"it does not let people in by {issuer}")
         chosen = issuer or issuers[0]
         server = await self._described(chosen, written=issuer is not None)
-        return Found(server=server, resource=resource, scopes=scopes)
+        return DiscoveredLogin(server=server, resource=resource, scopes=scopes)
 
     async def _resource(
         self, url: str, challenge: Challenge, issuer: str | None
@@ -230,7 +232,9 @@ class HttpAuthorizationServers:
         except LoginUnavailable:
             return
 
-    async def _tokens(self, known: Known, form: Mapping[str, str]) -> Mapping[str, Any]:
+    async def _tokens(
+        self, known: ClientRegistration, form: Mapping[str, str]
+    ) -> Mapping[str, Any]:
         headers, proof = _proof(known)
         sent = {**form, "resource": known.resource, **proof}
         server = known.server
@@ -280,7 +284,7 @@ def _server(issuer: str, document: Mapping[str, Any], *, written: bool) -> Autho
     )
 
 
-def _proof(known: Known) -> tuple[dict[str, str], dict[str, str]]:
+def _proof(known: ClientRegistration) -> tuple[dict[str, str], dict[str, str]]:
     """Who asks: headers, and fields of the form."""
     if known.secret is None:
         return {}, {"client_id": known.client_id}
@@ -290,7 +294,9 @@ def _proof(known: Known) -> tuple[dict[str, str], dict[str, str]]:
     return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}
 
 
-def _read(document: Mapping[str, Any], known: Known, url: str, now: datetime) -> Tokens:
+def _read(
+    document: Mapping[str, Any], known: ClientRegistration, url: str, now: datetime
+) -> Tokens:
     """Raises `GrantRefused`."""
     access, kind = first_text(document, "access_token"), first_text(document, "token_type")
     if access is None or (kind or "").lower() != "bearer" or not access.isascii():

@@ -24,8 +24,8 @@ from portico.adapters.system.files import (
     write_private,
     written_beside,
 )
-from portico.guard.core.secrets import KeptSecret, SecretRef, SecretsUnavailable, Source
-from portico.guard.core.vault import BadVaultKeys, VaultKeys
+from portico.guard.core.secrets import SecretRef, SecretsUnavailable, Source, StoredSecret
+from portico.guard.core.vault import InvalidVaultKeys, VaultKeys
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.ids import SpaceId
@@ -41,32 +41,32 @@ OURS: Final = "portico"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SecretEntry:
     value: str
     set_at: datetime
     set_by: str
 
     def __repr__(self) -> str:
-        return f"Kept(set_at={self.set_at!r}, set_by={self.set_by!r})"
+        return f"SecretEntry(set_at={self.set_at!r}, set_by={self.set_by!r})"
 
 
-Change = Callable[[Kept | None], Kept | None]
+Change = Callable[[SecretEntry | None], SecretEntry | None]
 
 
-class Drawer(Protocol):
+class SecretStore(Protocol):
     """Each of them raises `SecretsUnavailable`."""
 
     @property
     def title(self) -> str: ...
 
-    def get(self, space: str, name: str) -> Kept | None: ...
+    def get(self, space: str, name: str) -> SecretEntry | None: ...
 
-    def change(self, space: str, name: str, to: Change) -> Kept | None:
+    def change(self, space: str, name: str, to: Change) -> SecretEntry | None:
         """What `to` makes of what is there, or None to have nothing there; while it is made, no
         other process changes anything. Returns what was there before."""
         ...
 
-    def all(self, space: str) -> Mapping[str, Kept]: ...
+    def all(self, space: str) -> Mapping[str, SecretEntry]: ...
 
     def spaces(self) -> Iterator[str]: ...
 
@@ -83,7 +83,7 @@ def alone(lock: Path) -> Iterator[None]:
         os.close(handle)
 
 
-Content = dict[str, dict[str, Kept]]
+Content = dict[str, dict[str, SecretEntry]]
 _AGE: Final[Any] = pyrage
 """Compiled, and without types."""
 
@@ -101,10 +101,10 @@ class AgeFile:
 
     title = "age"
 
-    def get(self, space: str, name: str) -> Kept | None:
+    def get(self, space: str, name: str) -> SecretEntry | None:
         return self._read().get(space, {}).get(name)
 
-    def change(self, space: str, name: str, to: Change) -> Kept | None:
+    def change(self, space: str, name: str, to: Change) -> SecretEntry | None:
         with alone(self.file.with_suffix(".lock")):
             content = self._read()
             place = content.setdefault(space, {})
@@ -119,7 +119,7 @@ class AgeFile:
             self._write(content)
             return before
 
-    def all(self, space: str) -> Mapping[str, Kept]:
+    def all(self, space: str) -> Mapping[str, SecretEntry]:
         return self._read().get(space, {})
 
     def spaces(self) -> Iterator[str]:
@@ -181,7 +181,7 @@ class AgeFile:
 def _content(plain: bytes) -> Content:
     return {
         space: {
-            name: Kept(value, datetime.fromisoformat(at), by)
+            name: SecretEntry(value, datetime.fromisoformat(at), by)
             for name, (value, at, by) in places.items()
         }
         for space, places in json.loads(plain).items()
@@ -220,7 +220,7 @@ class OsKeyring:
     service: str
     """Another one for each installation of the same user."""
     lock: Path
-    patience: float = 10.0
+    wait_timeout: float = 10.0
     """Seconds for it to prove itself in: one that is locked may ask a person who is not there."""
 
     title = "keyring"
@@ -230,7 +230,7 @@ class OsKeyring:
         found: list[bool] = []
         proving = Thread(target=lambda: found.append(self._proves_itself()), daemon=True)
         proving.start()
-        proving.join(self.patience)
+        proving.join(self.wait_timeout)
         return found == [True]
 
     def _proves_itself(self) -> bool:
@@ -244,12 +244,12 @@ class OsKeyring:
             return False
         return found == _PROBE_TEXT and left is None
 
-    def get(self, space: str, name: str) -> Kept | None:
+    def get(self, space: str, name: str) -> SecretEntry | None:
         with _translated():
             text = self.backend.get_password(self.service, f"{space}/{name}")
         return None if text is None else _kept(text)
 
-    def change(self, space: str, name: str, to: Change) -> Kept | None:
+    def change(self, space: str, name: str, to: Change) -> SecretEntry | None:
         with alone(self.lock):
             before = self.get(space, name)
             after = to(before)
@@ -271,7 +271,7 @@ class OsKeyring:
         if not self._listed(names):
             self._list(_SPACES, lambda spaces: spaces - {space})
 
-    def all(self, space: str) -> Mapping[str, Kept]:
+    def all(self, space: str) -> Mapping[str, SecretEntry]:
         found = {name: self.get(space, name) for name in self._listed(f"{_LIST} {space}")}
         return {name: kept for name, kept in found.items() if kept is not None}
 
@@ -307,9 +307,9 @@ def foreign_entry(backend: "KeyringBackend", service: str, name: str) -> str | N
         return backend.get_password(service, name)
 
 
-def _kept(text: str) -> Kept:
+def _kept(text: str) -> SecretEntry:
     value, at, by = json.loads(text)
-    return Kept(value, datetime.fromisoformat(at), by)
+    return SecretEntry(value, datetime.fromisoformat(at), by)
 
 
 @contextmanager
@@ -339,7 +339,7 @@ class Places:
     installation: Path
 
 
-def choose(choice: Choice, places: Places) -> Drawer:
+def choose(choice: Choice, places: Places) -> SecretStore:
     """Never a plain file. What was chosen by itself once stays chosen: secrets that lie in the file
     are not forgotten because a keyring has come, nor those in the keyring because it is locked.
     Raises `SecretsUnavailable`."""
@@ -366,11 +366,11 @@ def _keyring(places: Places) -> OsKeyring:
     return OsKeyring(backend, f"portico {name}", lock)
 
 
-class DrawerSecrets:
+class SecretsInStore:
     """`learn` is told every value that passes here, so that it is blacked out wherever else it
     turns up."""
 
-    def __init__(self, drawer: Callable[[], Drawer], learn: Callable[[str], None]) -> None:
+    def __init__(self, drawer: Callable[[], SecretStore], learn: Callable[[str], None]) -> None:
         self._drawer = drawer
         self._learn = learn
 
@@ -381,9 +381,9 @@ class DrawerSecrets:
         kept = await asyncio.to_thread(self._get, str(caller.space), name)
         return None if kept is None else kept.value
 
-    async def put(self, caller: Principal, secret: KeptSecret, value: str) -> None:
+    async def put(self, caller: Principal, secret: StoredSecret, value: str) -> None:
         self._learn(value)
-        kept = Kept(value, secret.set_at, secret.set_by)
+        kept = SecretEntry(value, secret.set_at, secret.set_by)
         await asyncio.to_thread(self._change, str(caller.space), secret.name, kept)
 
     async def remove(self, caller: Principal, name: str) -> bool:
@@ -394,17 +394,17 @@ class DrawerSecrets:
         """All that it has. Raises `SecretsUnavailable`."""
         await asyncio.to_thread(self._forget, str(space))
 
-    async def all(self, caller: Principal) -> Sequence[KeptSecret]:
+    async def all(self, caller: Principal) -> Sequence[StoredSecret]:
         found = await asyncio.to_thread(self._all, str(caller.space))
-        return [KeptSecret(name, kept.set_at, kept.set_by) for name, kept in sorted(found)]
+        return [StoredSecret(name, kept.set_at, kept.set_by) for name, kept in sorted(found)]
 
-    def _get(self, space: str, name: str) -> Kept | None:
+    def _get(self, space: str, name: str) -> SecretEntry | None:
         kept = self._drawer().get(space, name)
         if kept is not None:
             self._learn(kept.value)
         return kept
 
-    def _change(self, space: str, name: str, kept: Kept | None) -> Kept | None:
+    def _change(self, space: str, name: str, kept: SecretEntry | None) -> SecretEntry | None:
         return self._drawer().change(space, name, lambda _before: kept)
 
     def _forget(self, space: str) -> None:
@@ -412,7 +412,7 @@ class DrawerSecrets:
         for name in drawer.all(space):
             drawer.change(space, name, lambda _before: None)
 
-    def _all(self, space: str) -> list[tuple[str, Kept]]:
+    def _all(self, space: str) -> list[tuple[str, SecretEntry]]:
         return [*self._drawer().all(space).items()]
 
 
@@ -424,7 +424,7 @@ class References:
     """Everything here waits, so call it in a thread."""
 
     environment: Mapping[str, str]
-    kept: Callable[[str, str], str | None]
+    lookup: Callable[[str, str], str | None]
     """What `portico secrets set` was given, by space and name."""
     own: tuple[Path, ...] = ()
     """Files and folders that no reference leads into."""
@@ -441,7 +441,7 @@ class References:
             case Source.FILE:
                 return self._file(ref.name)
             case Source.SECRET:
-                return self.kept(space, ref.name)
+                return self.lookup(space, ref.name)
 
     def closed(self, file: Path, pointer: str) -> bool:
         real = file.resolve()
@@ -486,21 +486,21 @@ class KeysElsewhere(PorticoError):
         )
 
 
-class KeptKeys(Protocol):
+class BlockingVaultKeyStore(Protocol):
     """Everything here waits, so call it in a thread. Raises `SecretsUnavailable`."""
 
     def read(self) -> VaultKeys | None:
-        """Raises `BadVaultKeys`."""
+        """Raises `InvalidVaultKeys`."""
         ...
 
     def change(self, to: Callable[[VaultKeys], VaultKeys]) -> VaultKeys:
-        """Raises `KeysElsewhere`, `BadVaultKeys`."""
+        """Raises `KeysElsewhere`, `InvalidVaultKeys`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class KeysInDrawer:
-    drawer: Drawer
+class VaultKeysInStore:
+    drawer: SecretStore
     clock: Clock
     entropy: Entropy
 
@@ -518,14 +518,14 @@ class KeysInDrawer:
     def _changed(self, to: Callable[[VaultKeys | None], VaultKeys]) -> VaultKeys:
         made: list[VaultKeys] = []
 
-        def change(kept: Kept | None) -> Kept:
+        def change(kept: SecretEntry | None) -> SecretEntry:
             before = None
             if kept is not None:
                 before = VaultKeys.parse(kept.value, f"the {self.drawer.title}")
             made.append(to(before))
             if kept is not None and made[0] == before:
                 return kept
-            return Kept(made[0].text(), self.clock.now(), _BY)
+            return SecretEntry(made[0].text(), self.clock.now(), _BY)
 
         self.drawer.change(OURS, _NAME, change)
         return made[0]
@@ -541,7 +541,7 @@ class KeysByReference:
     def read(self) -> VaultKeys | None:
         text = self.value()
         if text is None:
-            raise BadVaultKeys(self.where)
+            raise InvalidVaultKeys(self.where)
         return VaultKeys.parse(text, self.where)
 
     def change(

@@ -7,24 +7,30 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from portico.agents.core.activation import RunGiven, RunState
-from portico.agents.core.conversations import NOT_KEPT, Line, lines_of, lines_of_trace, words_of
+from portico.agents.core.activation import RunInput, RunState
+from portico.agents.core.conversations import (
+    NOT_KEPT,
+    TranscriptLine,
+    lines_of,
+    lines_of_trace,
+    words_of,
+)
 from portico.agents.core.errors import AgentRunNotFound
-from portico.agents.core.events import Happening, Noted, ToolEnded
+from portico.agents.core.events import AgentEvent, RunNotice, ToolCallFinished
 from portico.agents.core.model_calls import Ledger
-from portico.agents.core.model_requests import ToolCall, UserSaid
-from portico.agents.core.tool_calls import SEARCH, Acts, Early, Wanted
+from portico.agents.core.model_requests import ToolCall, UserMessage
+from portico.agents.core.tool_calls import SEARCH, Early, RequestedToolCall, RunIdentity
 from portico.agents.core.traces import (
     AgentRunStatus,
-    News,
     RunTrace,
     ToolUse,
+    TraceUpdates,
     TurnTrace,
     WholeTrace,
 )
-from portico.agents.ports import Talk, Toolbox, Traces
+from portico.agents.ports import AgentEventSink, Toolbox, Traces
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.execution import patiently
+from portico.engine.execution import retry_while_unavailable
 from portico.engine.ports import Wakeups
 from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock
@@ -39,10 +45,10 @@ _MOST_CONTINUED: Final = 100
 
 
 @dataclass(slots=True, kw_only=True)
-class Leg:
+class Activation:
     durable: Durable
-    given: RunGiven
-    acts: Acts = field(init=False)
+    given: RunInput
+    acts: RunIdentity = field(init=False)
     """As its starter and the agent are when a turn begins."""
     trace: RunTrace
     """As it was when the leg began."""
@@ -56,21 +62,21 @@ class Leg:
     """Whether it has rung, and nobody has looked yet."""
     taken: set[int] = field(default_factory=set)
     """Turns that were taken in this leg."""
-    news: News | None = None
+    news: TraceUpdates | None = None
     """What has come in by the time that the last call was written down."""
-    untold: list[Happening] = field(default_factory=list)
+    untold: list[AgentEvent] = field(default_factory=list)
     """What is told together with whatever comes next."""
-    _before: Sequence[Line] | None = None
+    _before: Sequence[TranscriptLine] | None = None
     _counted: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, durable: Durable, given: RunGiven, whole: WholeTrace) -> "Leg":
+    def of(cls, durable: Durable, given: RunInput, whole: WholeTrace) -> "Activation":
         return cls(
             durable=durable,
             given=given,
             trace=whole.run,
             turns={turn.number: turn for turn in whole.turns},
-            uses={(use.turn, use.place): use for use in whole.uses},
+            uses={(use.turn, use.position): use for use in whole.uses},
         )
 
     @property
@@ -98,11 +104,14 @@ class Leg:
         """Whether somebody may want it to stop, for all that is known here."""
         return self.ear is None or self.rung or self.ear.rung
 
-    async def lines(self, traces: Traces, state: RunState) -> Sequence[Line]:
+    async def lines(self, traces: Traces, state: RunState) -> Sequence[TranscriptLine]:
         """All that was said, in the runs that this one continues as well."""
         if self._before is None:
             continued = await _continued(traces, self.writer, self.given.continues)
-            self._before = [*continued, *(Line(message) for message in self.trace.history)]
+            self._before = [
+                *continued,
+                *(TranscriptLine(message) for message in self.trace.history),
+            ]
         return [*self._before, *lines_of(state.said, state.turns, state.uses.values())]
 
     def counting(self, tokenizer: Tokenizer) -> "Counting":
@@ -122,16 +131,18 @@ class Counting:
         return self.known[text]
 
 
-async def _continued(traces: Traces, caller: Principal, run: RunId | None) -> Sequence[Line]:
+async def _continued(
+    traces: Traces, caller: Principal, run: RunId | None
+) -> Sequence[TranscriptLine]:
     """What is not there any more is said to be missing."""
-    parts: list[Sequence[Line]] = []
+    parts: list[Sequence[TranscriptLine]] = []
     while run is not None:
         try:
             earlier = await traces.read(caller, run)
         except AgentRunNotFound:
             earlier = None
         if earlier is None or len(parts) == _MOST_CONTINUED:
-            parts.append([Line(UserSaid(NOT_KEPT))])
+            parts.append([TranscriptLine(UserMessage(NOT_KEPT))])
             break
         parts.append(lines_of_trace(earlier))
         run = earlier.run.continues
@@ -147,7 +158,7 @@ _SELDOM: Final = 5.0
 @dataclass(slots=True, kw_only=True)
 class StopWatch:
     traces: Traces
-    leg: Leg
+    activation: Activation
     asked: bool = False
 
     @asynccontextmanager
@@ -163,41 +174,43 @@ class StopWatch:
         while not self.asked:
             await self._moment()
             with suppress(StoreUnavailable):
-                self.asked = await self.traces.stop_asked(self.leg.writer, self.leg.run)
-                self.leg.rung = False
+                self.asked = await self.traces.stop_asked(
+                    self.activation.writer, self.activation.run
+                )
+                self.activation.rung = False
         patience.reschedule(asyncio.get_running_loop().time())
 
     async def _moment(self) -> None:
-        if self.leg.ear is None:
+        if self.activation.ear is None:
             await asyncio.sleep(_OFTEN)
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(_SELDOM):
-                await self.leg.ear.wait()
-            self.leg.rung = True
+                await self.activation.ear.wait()
+            self.activation.rung = True
 
 
-async def tell_untold(talk: Talk, leg: Leg, label: Label) -> None:
+async def tell_untold(talk: AgentEventSink, leg: Activation, label: Label) -> None:
     told, leg.untold = leg.untold, []
-    await patiently(lambda: talk.tell(leg.writer, leg.run, *told, label=label))
+    await retry_while_unavailable(lambda: talk.publish(leg.writer, leg.run, *told, label=label))
 
 
-async def tell_left_over(talk: Talk, leg: Leg) -> None:
+async def tell_left_over(talk: AgentEventSink, leg: Activation) -> None:
     """Of the last turn, what a process that is gone had written down and not told yet: else the
     card of a call would stay open for ever."""
     last = max(leg.turns, default=0)
     uses = [use for (turn, _), use in sorted(leg.uses.items()) if turn == last]
     if not leg.broken_off or not uses:
         return
-    told = await patiently(lambda: talk.ended_calls(leg.writer, leg.run))
+    told = await retry_while_unavailable(lambda: talk.ended_calls(leg.writer, leg.run))
     left = [use for use in uses if use.call not in told]
     if left:
         leg.untold.extend(map(tool_ended, left))
         await tell_untold(talk, leg, join(use.label for use in left))
 
 
-def tool_ended(use: ToolUse) -> ToolEnded:
-    return ToolEnded(
+def tool_ended(use: ToolUse) -> ToolCallFinished:
+    return ToolCallFinished(
         turn=use.turn,
         call=use.call,
         tool=use.tool,
@@ -226,15 +239,15 @@ class _Begun:
 @dataclass(frozen=True, slots=True)
 class ReadEarly:
     early: Early
-    began: datetime
+    started: datetime
 
 
 @dataclass(slots=True, kw_only=True)
-class EarlyCalls:
+class EagerCalls:
     """Of one turn."""
 
     toolbox: Toolbox
-    acts: Acts
+    acts: RunIdentity
     group: asyncio.TaskGroup
     clock: Clock
     left: int
@@ -243,10 +256,10 @@ class EarlyCalls:
     """That were begun for an answer that came to nothing."""
     _begun: dict[int, _Begun] = field(default_factory=dict)
 
-    def begin(self, wanted: Wanted) -> None:
+    def start(self, wanted: RequestedToolCall) -> None:
         if len(self._begun) < min(AT_ONCE, self.left - self.lost):
             task = self.group.create_task(self._read(wanted))
-            self._begun[wanted.place] = _Begun(wanted.call, self.clock.now(), task)
+            self._begun[wanted.position] = _Begun(wanted.call, self.clock.now(), task)
 
     def void(self) -> None:
         """The answer that they were begun for does not count."""
@@ -262,11 +275,11 @@ class EarlyCalls:
         early = await begun.task
         return None if early is None else ReadEarly(early, begun.at)
 
-    async def _read(self, wanted: Wanted) -> Early | None:
+    async def _read(self, wanted: RequestedToolCall) -> Early | None:
         try:
             if wanted.tool != SEARCH:
                 effect = await self.toolbox.effect(self.acts, wanted.tool)
-                if not effect.reads_only:
+                if not effect.is_read_only:
                     return None
             return await self.toolbox.early(self.acts, wanted)
         except PorticoError:  # the step that makes the call is told the same
@@ -275,19 +288,19 @@ class EarlyCalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    leg: Leg
+    activation: Activation
     number: int
-    lines: Sequence[Line]
+    lines: Sequence[TranscriptLine]
     label: Label
-    early: EarlyCalls
+    eager_calls: EagerCalls
     stop: StopWatch
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         return words_of(self.lines)
 
 
-async def note(talk: Talk, turn: Turn, ledger: Ledger, code: str, message: str) -> None:
+async def note(talk: AgentEventSink, turn: Turn, ledger: Ledger, code: str, message: str) -> None:
     ledger.notes.append(message)
-    turn.leg.untold.append(Noted(code=code, message=message))
-    await tell_untold(talk, turn.leg, turn.label)
+    turn.activation.untold.append(RunNotice(code=code, message=message))
+    await tell_untold(talk, turn.activation, turn.label)

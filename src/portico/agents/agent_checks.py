@@ -3,36 +3,36 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from portico.agents.core.agent_checks import Known, flaws, warnings
+from portico.agents.core.agent_checks import ValidationContext, flaws, warnings
 from portico.agents.core.agents import AgentSpec, ToolMode, read_spec
 from portico.agents.core.errors import (
-    BadAgent,
-    BadModelRef,
+    InvalidAgent,
+    InvalidModelRef,
     ModelKeyMissing,
     ModelNotFound,
     ModelUnavailable,
     ProviderNotFound,
 )
 from portico.agents.core.model_requests import ModelInfo, ModelRef, Support
-from portico.agents.ports import ModelBook, ToolNames
+from portico.agents.ports import ModelRegistry, ToolNames
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
-from portico.guard.principals import permit
-from portico.kernel.errors import Flaw
+from portico.guard.principals import require_scope
+from portico.kernel.errors import FieldError
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckAgent:
-    book: ModelBook
+    book: ModelRegistry
     tools: ToolNames
     contexts: Contexts
 
-    async def __call__(self, caller: Principal, spec: AgentSpec) -> Sequence[Flaw]:
+    async def __call__(self, caller: Principal, spec: AgentSpec) -> Sequence[FieldError]:
         """None, if the caller could make it. Raises `NotPermitted`."""
         _permit(caller)
-        known = Known(
+        known = ValidationContext(
             amiss=await self._amiss(caller, spec),
             tools=await self.tools.names(caller),
             servers=await self.tools.servers(caller),
@@ -42,7 +42,7 @@ class CheckAgent:
         )
         return flaws(spec, known)
 
-    async def written(self, caller: Principal, given: JsonObject) -> Sequence[Flaw]:
+    async def written(self, caller: Principal, given: JsonObject) -> Sequence[FieldError]:
         """Also of what cannot be understood; that is not told of twice. Raises `NotPermitted`."""
         spec, unread = read_spec(given)
         fields = {flaw.field for flaw in unread}
@@ -50,14 +50,14 @@ class CheckAgent:
         return [*unread, *(flaw for flaw in found if flaw.field not in fields)]
 
     async def read(self, caller: Principal, given: JsonObject) -> AgentSpec:
-        """Raises `NotPermitted`, and `BadAgent` with all that is wrong if any of it cannot be
+        """Raises `NotPermitted`, and `InvalidAgent` with all that is wrong if any of it cannot be
         understood; what can be is looked at where it is made."""
         spec, unread = read_spec(given)
         if unread:
-            raise BadAgent(spec.name, await self.written(caller, given))
+            raise InvalidAgent(spec.name, await self.written(caller, given))
         return spec
 
-    async def warnings(self, caller: Principal, spec: AgentSpec) -> Sequence[Flaw]:
+    async def warnings(self, caller: Principal, spec: AgentSpec) -> Sequence[FieldError]:
         """What does not keep it from being made. Raises `NotPermitted`."""
         _permit(caller)
         return warnings(spec, await self.tools.names(caller))
@@ -72,7 +72,7 @@ class CheckAgent:
             found = await self.book.get(caller, ModelRef.parse(model))
         except (ProviderNotFound, ModelNotFound) as error:
             return f"is not there: {error}"
-        except (BadModelRef, ModelUnavailable, ModelKeyMissing):
+        except (InvalidModelRef, ModelUnavailable, ModelKeyMissing):
             return None
         return _unable(found, spec)
 
@@ -80,7 +80,7 @@ class CheckAgent:
 def _permit(caller: Principal) -> None:
     """Raises `NotPermitted`."""
     if not caller.may(Scope.AGENTS_WRITE):
-        permit(caller, Scope.AGENTS_READ)
+        require_scope(caller, Scope.AGENTS_READ)
 
 
 def _models(spec: AgentSpec) -> Sequence[str]:

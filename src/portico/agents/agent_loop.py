@@ -7,15 +7,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.agents.activation import EarlyCalls, Leg, StopWatch, Turn, tell_left_over, tell_untold
+from portico.agents.activation import (
+    Activation,
+    EagerCalls,
+    StopWatch,
+    Turn,
+    tell_left_over,
+    tell_untold,
+)
 from portico.agents.core.activation import (
     TURN,
-    Aim,
     CallModel,
+    CallTarget,
     End,
     Failed,
     MakeCalls,
-    RunGiven,
+    RunInput,
     RunState,
     TurnNoted,
     Wasted,
@@ -25,17 +32,24 @@ from portico.agents.core.activation import (
     usage_of,
 )
 from portico.agents.core.errors import BudgetSpent
-from portico.agents.core.events import Happening, Heard, RunEnded, ToolBegan, TurnBegan, TurnEnded
-from portico.agents.core.model_calls import Answer, Asked, Ledger
+from portico.agents.core.events import (
+    AgentEvent,
+    InputReceived,
+    RunFinished,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from portico.agents.core.model_calls import Ledger, ModelOutcome, ModelResponse
 from portico.agents.core.model_requests import ModelRef, ToolCall
-from portico.agents.core.tool_calls import CALL, Acts, Offer
-from portico.agents.core.traces import AgentRunStatus, News, PersonSaid, RunTrace, TurnTrace
+from portico.agents.core.tool_calls import CALL, Offer, RunIdentity
+from portico.agents.core.traces import AgentRunStatus, RunTrace, TraceUpdates, TurnTrace, UserInput
 from portico.agents.model_calls import AskModel, PrepareQuestion
-from portico.agents.ports import Talk, Toolbox, Traces
+from portico.agents.ports import AgentEventSink, Toolbox, Traces
 from portico.agents.tool_calls import MakeCalls as MakeTheCalls
 from portico.engine.core.errors import StepFailed
 from portico.engine.core.runs import Discreet, Failure
-from portico.engine.execution import patiently
+from portico.engine.execution import retry_while_unavailable
 from portico.engine.ports import Bus
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Durable
@@ -56,7 +70,7 @@ def deaf(_caller: Principal, _words: str) -> None:
 
 
 @dataclass(slots=True)
-class Taken:
+class TurnOutcome:
     """What a turn left in memory, beside what is noted of it."""
 
     state: RunState
@@ -68,13 +82,15 @@ class TakeTurn:
     prepare: PrepareQuestion
     ask_model: AskModel
     traces: Traces
-    talk: Talk
+    event_sink: AgentEventSink
     clock: Clock
     entropy: Entropy
     hears: Hears = deaf
 
-    async def __call__(self, leg: Leg, state: RunState, number: int, early: EarlyCalls) -> RunState:
-        taken = Taken(state)
+    async def __call__(
+        self, leg: Activation, state: RunState, number: int, early: EagerCalls
+    ) -> RunState:
+        taken = TurnOutcome(state)
 
         async def action(_key: str) -> JsonValue:
             try:
@@ -87,14 +103,16 @@ class TakeTurn:
             return taken.state.after_turn(leg.turns[number], noted)
         return taken.state.without_answer(noted, _why(noted, taken, f"{TURN}{number}"))
 
-    async def _taken(self, leg: Leg, taken: Taken, number: int, early: EarlyCalls) -> TurnNoted:
+    async def _taken(
+        self, leg: Activation, taken: TurnOutcome, number: int, early: EagerCalls
+    ) -> TurnNoted:
         began = self.clock.now()
         if number in leg.turns:
             return await self._written_already(leg, taken.state, leg.turns[number], early)
         state = taken.state
-        heard = state.turns[-1].heard if state.turns else 0
+        heard = state.turns[-1].inputs_seen if state.turns else 0
         news = await self._news(leg, state)
-        taken.state = state = state.heard(news.said)
+        taken.state = state = state.with_input(news.said)
         if news.stop:
             return TurnNoted(stopped=True)
         await self._begin(leg, state, number, [s for s in state.said if s.number > heard])
@@ -107,48 +125,52 @@ class TakeTurn:
         trace = self._trace(turn, state, asked.ledger, asked.answer, began)
         return await self._write(turn, trace, asked.answer)
 
-    async def _news(self, leg: Leg, state: RunState) -> News:
+    async def _news(self, leg: Activation, state: RunState) -> TraceUpdates:
         """Whoever wrote down the last call has looked, unless somebody has called since."""
         news, leg.news = leg.news, None
         if news is not None and not leg.to_be_looked_at:
             return news
         after = len(state.said)
-        return await patiently(lambda: self.traces.news(leg.writer, leg.run, after=after))
+        return await retry_while_unavailable(
+            lambda: self.traces.news(leg.writer, leg.run, after=after)
+        )
 
     async def _begin(
-        self, leg: Leg, state: RunState, number: int, new: Sequence[PersonSaid]
+        self, leg: Activation, state: RunState, number: int, new: Sequence[UserInput]
     ) -> None:
         for said in new:
             self.hears(leg.acts.caller, said.text)
-        told: list[Happening] = [Heard(number=s.number, text=s.text) for s in new if s.number > 1]
-        told.append(TurnBegan(turn=number, model=leg.given.model))
+        told: list[AgentEvent] = [
+            InputReceived(number=s.number, text=s.text) for s in new if s.number > 1
+        ]
+        told.append(TurnStarted(turn=number, model=leg.given.model))
         leg.untold.extend(told)
-        await tell_untold(self.talk, leg, state.label)
+        await tell_untold(self.event_sink, leg, state.label)
 
-    async def _turn(self, leg: Leg, state: RunState, number: int, early: EarlyCalls) -> Turn:
+    async def _turn(self, leg: Activation, state: RunState, number: int, early: EagerCalls) -> Turn:
         return Turn(
-            leg=leg,
+            activation=leg,
             number=number,
-            lines=await patiently(lambda: leg.lines(self.traces, state)),
+            lines=await retry_while_unavailable(lambda: leg.lines(self.traces, state)),
             label=state.label,
-            early=early,
-            stop=StopWatch(traces=self.traces, leg=leg),
+            eager_calls=early,
+            stop=StopWatch(traces=self.traces, activation=leg),
         )
 
     def _trace(
-        self, turn: Turn, state: RunState, ledger: Ledger, answer: Answer, began: datetime
+        self, turn: Turn, state: RunState, ledger: Ledger, answer: ModelResponse, began: datetime
     ) -> TurnTrace:
-        calls = told_apart(answer.calls, turn.number, turn.leg)
+        calls = told_apart(answer.calls, turn.number, turn.activation)
         return TurnTrace(
-            run=turn.leg.run,
+            run=turn.activation.run,
             number=turn.number,
             model=answer.model,
             attempts=ledger.attempts,
-            heard=max((said.number for said in state.said), default=0),
+            inputs_seen=max((said.number for said in state.said), default=0),
             text=answer.text,
             thought=answer.thought,
             calls=calls,
-            kept=answer.kept if calls == answer.calls else None,
+            stored=answer.stored if calls == answer.calls else None,
             usage=answer.usage,
             counted=ledger.tokens,
             money=ledger.money,
@@ -161,20 +183,20 @@ class TakeTurn:
             span_id=self.entropy(8).hex(),
         )
 
-    async def _write(self, turn: Turn, trace: TurnTrace, answer: Answer) -> TurnNoted:
-        leg = turn.leg
-        written = await patiently(lambda: self.traces.add_turn(leg.writer, trace))
+    async def _write(self, turn: Turn, trace: TurnTrace, answer: ModelResponse) -> TurnNoted:
+        leg = turn.activation
+        written = await retry_while_unavailable(lambda: self.traces.add_turn(leg.writer, trace))
         leg.turns[turn.number] = written
         noted = TurnNoted(
             aims=await self._aims(leg, answer.offer, written.calls),
-            lost=turn.early.lost,
+            lost=turn.eager_calls.lost,
             stopped=answer.stopped,
         )
         await self._tell(leg, written, noted)
         return noted
 
-    async def _tell(self, leg: Leg, turn: TurnTrace, noted: TurnNoted) -> None:
-        ended = TurnEnded(
+    async def _tell(self, leg: Activation, turn: TurnTrace, noted: TurnNoted) -> None:
+        ended = TurnFinished(
             turn=turn.number,
             model=turn.model,
             usage=turn.usage,
@@ -184,7 +206,7 @@ class TakeTurn:
         )
         made = turn.calls if turn.number < leg.given.limits.turns else ()  # the last are not made
         began = [
-            ToolBegan(
+            ToolCallStarted(
                 turn=turn.number,
                 call=call.id,
                 tool=call.name if aim is None else aim.tool,
@@ -193,23 +215,23 @@ class TakeTurn:
             for call, aim in zip(made, noted.aims, strict=False)
         ]
         leg.untold.extend([ended, *began])
-        await tell_untold(self.talk, leg, turn.label)
+        await tell_untold(self.event_sink, leg, turn.label)
 
     async def _aims(
-        self, leg: Leg, offer: Offer, calls: Sequence[ToolCall]
-    ) -> tuple[Aim | None, ...]:
+        self, leg: Activation, offer: Offer, calls: Sequence[ToolCall]
+    ) -> tuple[CallTarget | None, ...]:
         """A tool has one name in all that is told of it, also where it will be refused."""
-        found: list[Aim | None] = []
+        found: list[CallTarget | None] = []
         for call in calls:
             aim = _aim(offer, call)
             name = call.name if aim is None else aim.tool
             real = await self.prepare.toolbox.named(leg.acts, name)
             inside = aim is not None and aim.inside
-            found.append(aim if real == name else Aim(real, inside))
+            found.append(aim if real == name else CallTarget(real, inside))
         return tuple(found)
 
     async def _written_already(
-        self, leg: Leg, state: RunState, turn: TurnTrace, early: EarlyCalls
+        self, leg: Activation, state: RunState, turn: TurnTrace, early: EagerCalls
     ) -> TurnNoted:
         """Somebody was stopped between writing it down and noting it."""
         offer = Offer(names={})
@@ -230,7 +252,7 @@ def _kind_of(error: Exception) -> Failure:
     return Failure(name, f"{name}, and nobody knows more of it here.")
 
 
-def _unanswered(taken: Taken, asked: Asked) -> TurnNoted:
+def _unanswered(taken: TurnOutcome, asked: ModelOutcome) -> TurnNoted:
     problem = asked.ledger.problems[0]
     taken.failed = Failed(problem.code, str(problem), problem.fix, problem.kind)
     taken.state = replace(
@@ -241,15 +263,15 @@ def _unanswered(taken: Taken, asked: Asked) -> TurnNoted:
     return TurnNoted(error=problem.code)
 
 
-def _aim(offer: Offer, call: ToolCall) -> Aim | None:
+def _aim(offer: Offer, call: ToolCall) -> CallTarget | None:
     found = offer.aimed_at(call)
     if found is None:
         return None
     inside = call.name == CALL and call.name not in offer.names
-    return Aim(found[0], inside)
+    return CallTarget(found[0], inside)
 
 
-def told_apart(calls: Sequence[ToolCall], turn: int, leg: Leg) -> tuple[ToolCall, ...]:
+def told_apart(calls: Sequence[ToolCall], turn: int, leg: Activation) -> tuple[ToolCall, ...]:
     """No two calls of a run have the same id, also where a server gives none."""
     taken = {call.id for known in leg.turns.values() for call in known.calls}
     apart: list[ToolCall] = []
@@ -260,7 +282,7 @@ def told_apart(calls: Sequence[ToolCall], turn: int, leg: Leg) -> tuple[ToolCall
     return tuple(apart)
 
 
-def _why(noted: TurnNoted, taken: Taken, step: str) -> Failed | None:
+def _why(noted: TurnNoted, taken: TurnOutcome, step: str) -> Failed | None:
     if noted.error is None:
         return None
     kind = Kind.EXHAUSTED if noted.error == BudgetSpent.code else Kind.UNAVAILABLE
@@ -274,7 +296,7 @@ def _why(noted: TurnNoted, taken: Taken, step: str) -> Failed | None:
 _FRESH: Final = timedelta(seconds=1)
 """So long it is not looked up again who acts."""
 
-Acting = Callable[[Durable, RunGiven], Awaitable[Principal]]
+Acting = Callable[[Durable, RunInput], Awaitable[Principal]]
 """Who acts in a run, as they and its starter are now. Raises `KeyEnded`, `PrincipalDisabled`."""
 
 
@@ -285,7 +307,7 @@ class RunAgent:
     toolbox: Toolbox
     acting: Acting
     traces: Traces
-    talk: Talk
+    event_sink: AgentEventSink
     clock: Clock
     bus: Bus | None = None
     """That wakes it when somebody wants it to stop."""
@@ -294,10 +316,10 @@ class RunAgent:
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
         """How it ended, without a word of what was said. Raises `Discreet` where it failed."""
-        asked = RunGiven.from_json(given)
-        whole = await patiently(lambda: self.traces.read(durable.caller, durable.run))
-        leg = Leg.of(durable, asked, whole)
-        await tell_left_over(self.talk, leg)
+        asked = RunInput.from_json(given)
+        whole = await retry_while_unavailable(lambda: self.traces.read(durable.caller, durable.run))
+        leg = Activation.of(durable, asked, whole)
+        await tell_left_over(self.event_sink, leg)
         if whole.run.status.over:
             return await self._told(leg, whole.run, None)
         label = join([asked.label, whole.run.label])
@@ -306,14 +328,14 @@ class RunAgent:
             return await self._carried_out(leg, state)
 
     @contextmanager
-    def _listening(self, leg: Leg) -> Iterator[None]:
+    def _listening(self, leg: Activation) -> Iterator[None]:
         if self.bus is None:
             yield
             return
         with self.bus.listen(leg.writer.space, stop_topic(leg.run)) as leg.ear:
             yield
 
-    async def _carried_out(self, leg: Leg, state: RunState) -> JsonValue:
+    async def _carried_out(self, leg: Activation, state: RunState) -> JsonValue:
         while True:
             try:
                 while not isinstance(move := next_move(state), End):
@@ -325,29 +347,33 @@ class RunAgent:
                 return await self._told(leg, ended, move.failed)
             state = await self._heard(leg, state)
 
-    async def _heard(self, leg: Leg, state: RunState) -> RunState:
+    async def _heard(self, leg: Activation, state: RunState) -> RunState:
         after = len(state.said)
-        news = await patiently(lambda: self.traces.news(leg.writer, leg.run, after=after))
-        return state.heard(news.said)
+        news = await retry_while_unavailable(
+            lambda: self.traces.news(leg.writer, leg.run, after=after)
+        )
+        return state.with_input(news.said)
 
-    async def _acts(self, leg: Leg) -> Acts:
+    async def _acts(self, leg: Activation) -> RunIdentity:
         """Looked up once a second at most."""
         now = self.clock.now()
         if leg.acts_since is not None and now - leg.acts_since < _FRESH:
             return leg.acts
         leg.acts_since = now
-        caller = await patiently(lambda: self.acting(leg.durable, leg.given))
-        return Acts(
+        caller = await retry_while_unavailable(lambda: self.acting(leg.durable, leg.given))
+        return RunIdentity(
             durable=leg.durable, agent=leg.given.agent, caller=caller, label=leg.given.label
         )
 
-    async def _round(self, leg: Leg, state: RunState, move: CallModel | MakeCalls) -> RunState:
+    async def _round(
+        self, leg: Activation, state: RunState, move: CallModel | MakeCalls
+    ) -> RunState:
         """A turn, and the calls that the model wants in it."""
         leg.acts = await self._acts(leg)
         left = state.spending.calls_left if self.early_start else 0
         try:
             async with asyncio.TaskGroup() as group:
-                early = EarlyCalls(
+                early = EagerCalls(
                     toolbox=self.toolbox,
                     acts=leg.acts,
                     group=group,
@@ -364,7 +390,7 @@ class RunAgent:
             raise errors.exceptions[0] from None
         return state
 
-    def _trace(self, leg: Leg, state: RunState, end: End) -> RunTrace:
+    def _trace(self, leg: Activation, state: RunState, end: End) -> RunTrace:
         turns, failed, wasted = leg.turns.values(), end.failed, state.wasted
         usage = usage_of(turns)
         return replace(
@@ -381,15 +407,17 @@ class RunAgent:
             error=None if failed is None else failed.message,
         )
 
-    async def _ended(self, leg: Leg, state: RunState, ended: RunTrace) -> bool:
+    async def _ended(self, leg: Activation, state: RunState, ended: RunTrace) -> bool:
         """Not, if somebody has said something just now that an answer did not know of."""
         heard: int | None = None
         if ended.status is AgentRunStatus.COMPLETED:
-            heard = state.turns[-1].heard
-        return await patiently(lambda: self.traces.end(leg.writer, ended, heard=heard))
+            heard = state.turns[-1].inputs_seen
+        return await retry_while_unavailable(
+            lambda: self.traces.end(leg.writer, ended, heard=heard)
+        )
 
-    async def _told(self, leg: Leg, ended: RunTrace, failed: Failed | None) -> JsonValue:
-        told = RunEnded(
+    async def _told(self, leg: Activation, ended: RunTrace, failed: Failed | None) -> JsonValue:
+        told = RunFinished(
             run=ended.run,
             status=ended.status,
             answer=ended.answer,
@@ -400,7 +428,7 @@ class RunAgent:
             money=ended.money,
         )
         leg.untold.append(told)
-        await tell_untold(self.talk, leg, ended.label)
+        await tell_untold(self.event_sink, leg, ended.label)
         if ended.status is AgentRunStatus.FAILED:
             what = f"The agent could not go on ({ended.error_code})."
             step = failed.step if failed is not None else f"{TURN}{ended.turns + 1}"

@@ -18,12 +18,17 @@ from portico.agents.core.agents import (
     changes,
     spec_json,
 )
-from portico.agents.core.errors import AgentChanged, AgentNotFound, AgentVersionNotFound, BadAgent
+from portico.agents.core.errors import (
+    AgentChanged,
+    AgentNotFound,
+    AgentVersionNotFound,
+    InvalidAgent,
+)
 from portico.agents.ports import AgentFiles, Agents, Identities
 from portico.guard.core.keys import check_tools
 from portico.guard.core.principals import Scope
-from portico.guard.ports import Audit, Contexts, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, Contexts, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import join
@@ -35,14 +40,14 @@ class CreateAgent:
     agents: Agents
     identities: Identities
     check_agent: CheckAgent
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
 
     async def __call__(self, caller: Principal, spec: AgentSpec) -> Agent:
-        """Raises `NotPermitted`, `BadAgent`, `AgentNameTaken`."""
-        permit(caller, Scope.AGENTS_WRITE)
+        """Raises `NotPermitted`, `InvalidAgent`, `AgentNameTaken`."""
+        require_scope(caller, Scope.AGENTS_WRITE)
         await _checked(self.check_agent, caller, spec)
         now = self.clock.now()
         agent = Agent(
@@ -56,7 +61,7 @@ class CreateAgent:
             made_at=now,
             changed_at=now,
         )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.identities.add(caller, agent)
             await self.agents.add(caller, agent)
             await self.audit.note(caller, about_agent("agent.added", agent))
@@ -68,7 +73,7 @@ class ChangeAgent:
     agents: Agents
     identities: Identities
     check_agent: CheckAgent
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
 
@@ -77,8 +82,8 @@ class ChangeAgent:
     ) -> Agent:
         """To all of `spec`; `was` is the version that was read before, if somebody minds. What is
         the same already makes no version. Raises `NotPermitted`, `AgentNotFound`, `AgentChanged`,
-        `BadAgent`, `AgentNameTaken`, `Overreach`."""
-        permit(caller, Scope.AGENTS_WRITE)
+        `InvalidAgent`, `AgentNameTaken`, `Overreach`."""
+        require_scope(caller, Scope.AGENTS_WRITE)
         before = await self.agents.get(caller, name)
         if was not in (None, before.version):
             raise AgentChanged(before.name, before.version)
@@ -87,7 +92,7 @@ class ChangeAgent:
             return before
         await _checked(self.check_agent, caller, spec)
         after = replace(before, spec=spec, version=before.version + 1, changed_at=self.clock.now())
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.agents.put(caller, after, was=before.version)
             await self.identities.change(caller, after)
             await self.audit.note(caller, about_change(before, after))
@@ -98,16 +103,16 @@ class ChangeAgent:
 class RemoveAgent:
     agents: Agents
     identities: Identities
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
 
     async def __call__(self, caller: Principal, name: str) -> None:
         """Its runs stay on the record; what runs of it ends. Raises `NotPermitted`,
         `AgentNotFound`, `Overreach`."""
-        permit(caller, Scope.AGENTS_WRITE)
+        require_scope(caller, Scope.AGENTS_WRITE)
         agent = await self.agents.get(caller, name)
         check_tools(caller, agent.spec.tools)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.agents.remove(caller, agent.id)
             await self.identities.remove(caller, agent)
             await self.audit.note(caller, about_agent("agent.removed", agent))
@@ -122,9 +127,9 @@ class DuplicateAgent:
     async def __call__(self, caller: Principal, name: str, new_name: str) -> Agent:
         """Another one, alike but for its name, and not exposed until somebody says so. Raises what
         making one raises, and `AgentNotFound`."""
-        permit(caller, Scope.AGENTS_WRITE)
+        require_scope(caller, Scope.AGENTS_WRITE)
         agent = await self.agents.get(caller, name)
-        await self.contexts.rise(caller, agent.spec.label, untrusted=False)
+        await self.contexts.raise_taint(caller, agent.spec.label, untrusted=False)
         return await self.create_agent(caller, replace(agent.spec, name=new_name, exposed=False))
 
 
@@ -135,9 +140,9 @@ class ShowAgent:
 
     async def __call__(self, caller: Principal, name: str) -> Agent:
         """Raises `NotPermitted`, `AgentNotFound`."""
-        permit(caller, Scope.AGENTS_READ)
+        require_scope(caller, Scope.AGENTS_READ)
         agent = await self.agents.get(caller, name)
-        await self.contexts.rise(caller, agent.spec.label, untrusted=False)
+        await self.contexts.raise_taint(caller, agent.spec.label, untrusted=False)
         return agent
 
 
@@ -151,14 +156,14 @@ class ListAgents:
         self, caller: Principal, which: AgentFilter, *, after: str | None, limit: int
     ) -> Sequence[Agent]:
         """By name. Raises `NotPermitted`."""
-        permit(caller, Scope.AGENTS_READ)
+        require_scope(caller, Scope.AGENTS_READ)
         return await self.agents.page(caller, which, after=after, limit=limit)
 
 
 async def _checked(check: CheckAgent, caller: Principal, spec: AgentSpec) -> None:
-    """Raises `BadAgent`."""
+    """Raises `InvalidAgent`."""
     if found := await check(caller, spec):
-        raise BadAgent(spec.name, found)
+        raise InvalidAgent(spec.name, found)
 
 
 # What an agent was before: see it, compare it, take it back.
@@ -172,7 +177,7 @@ class ListVersions:
     async def __call__(self, caller: Principal, name: str) -> Sequence[AgentVersion]:
         """Newest first; those above the caller's clearance are left out. Raises `NotPermitted`,
         `AgentNotFound`."""
-        permit(caller, Scope.AGENTS_READ)
+        require_scope(caller, Scope.AGENTS_READ)
         return await self.found(caller, name)
 
     async def found(self, caller: Principal, name: str) -> Sequence[AgentVersion]:
@@ -180,7 +185,7 @@ class ListVersions:
         agent = await self.agents.get(caller, name)
         found = await self.agents.versions(caller, agent.id)
         label = join(version.spec.label for version in found)
-        await self.contexts.rise(caller, label, untrusted=False)
+        await self.contexts.raise_taint(caller, label, untrusted=False)
         return found
 
 
@@ -205,7 +210,7 @@ class RestoreVersion:
     async def __call__(self, caller: Principal, name: str, number: int) -> Agent:
         """As the next version, under the name that it has now. Raises what changing one raises,
         and `AgentVersionNotFound`."""
-        permit(caller, Scope.AGENTS_WRITE)
+        require_scope(caller, Scope.AGENTS_WRITE)
         found = await self.list_versions.found(caller, name)
         latest, wanted = found[0], _numbered(found, name, number)
         spec = replace(wanted.spec, name=latest.spec.name)
@@ -239,9 +244,9 @@ class ImportAgent:
     change_agent: ChangeAgent
 
     async def __call__(self, caller: Principal, text: str, *, replace: bool) -> Agent:
-        """In the place of the one that has its name, if `replace` says so. Raises `BadAgentFile`,
-        and what making or changing one raises."""
-        permit(caller, Scope.AGENTS_WRITE)
+        """In the place of the one that has its name, if `replace` says so. Raises
+        `InvalidAgentFile`, and what making or changing one raises."""
+        require_scope(caller, Scope.AGENTS_WRITE)
         spec = await self.check_agent.read(caller, self.files.read(text))
         if not replace or not await self._there(caller, spec.name):
             return await self.create_agent(caller, spec)

@@ -7,10 +7,10 @@ from typing import Final
 
 from portico.agents.core.conversations import LeftOff, Question
 from portico.agents.core.errors import AgentRunNotFound, AgentRunOver
-from portico.agents.core.events import RunEnded
+from portico.agents.core.events import RunFinished
 from portico.agents.core.traces import AgentRunStatus, RunTrace
 from portico.agents.ports import Traces
-from portico.agents.runs import AgentRunWish, AnswerOf, StartAgentRun, SteerRun
+from portico.agents.runs import AgentRunSpec, AnswerOf, StartAgentRun, SteerRun
 from portico.engine.core.errors import KeyReused
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ApprovalId, RunId
@@ -22,7 +22,7 @@ often than this hears a new answer each time, and finds no run of theirs by it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class RoutedMessage:
     run: RunId
     at: datetime
     past: ApprovalId | None = None
@@ -41,7 +41,7 @@ class TakeQuestion:
     traces: Traces
     clock: Clock
 
-    async def __call__(self, caller: Principal, question: Question) -> Taken:
+    async def __call__(self, caller: Principal, question: Question) -> RoutedMessage:
         """Raises what starting a run raises, and what saying something to it does."""
         if question.left_off is None:
             return await self._asked(caller, question)
@@ -63,7 +63,7 @@ class TakeQuestion:
 
     async def _taken_up(
         self, caller: Principal, question: Question, left_off: LeftOff, found: RunTrace
-    ) -> Taken:
+    ) -> RoutedMessage:
         if left_off.approval is None:
             return await self._asked(caller, question, continues=found.run)
         if question.only_goes_on:
@@ -74,12 +74,12 @@ class TakeQuestion:
                 return self._on(found, left_off)
         taken = await self._asked(caller, question, continues=found.run)
         ended = await self.answer_of(caller, found.run, patience=timedelta(0))
-        before = ended.answer if isinstance(ended, RunEnded) else ""
+        before = ended.answer if isinstance(ended, RunFinished) else ""
         return replace(taken, before=before)
 
     async def _asked(
         self, caller: Principal, question: Question, continues: RunId | None = None
-    ) -> Taken:
+    ) -> RoutedMessage:
         """The run of the same question that is still on, or another. One that is over has been
         heard: whoever asks the same then wants it answered anew, unless they say otherwise."""
         if question.keyed:
@@ -91,29 +91,31 @@ class TakeQuestion:
             except KeyReused:
                 continue
             if not started.replayed or question.again or await self._on_still(caller, started.run):
-                return Taken(run=started.run, at=self.clock.now())
+                return RoutedMessage(run=started.run, at=self.clock.now())
         return await self._started(caller, _wish(question, continues, None))
 
-    async def _started(self, caller: Principal, wish: AgentRunWish) -> Taken:
+    async def _started(self, caller: Principal, wish: AgentRunSpec) -> RoutedMessage:
         started = await self.start_agent_run(caller, wish)
-        return Taken(run=started.run, at=self.clock.now())
+        return RoutedMessage(run=started.run, at=self.clock.now())
 
     async def _on_still(self, caller: Principal, run: RunId) -> bool:
         now = await self.answer_of(caller, run, patience=timedelta(0))
-        return not isinstance(now, RunEnded)
+        return not isinstance(now, RunFinished)
 
-    def _on(self, found: RunTrace, left_off: LeftOff) -> Taken:
+    def _on(self, found: RunTrace, left_off: LeftOff) -> RoutedMessage:
         waits = found.status is AgentRunStatus.WAITING
-        return Taken(run=found.run, at=self.clock.now(), past=left_off.approval, waits=waits)
+        return RoutedMessage(
+            run=found.run, at=self.clock.now(), past=left_off.approval, waits=waits
+        )
 
 
-def _wish(question: Question, continues: RunId | None, key: str | None) -> AgentRunWish:
+def _wish(question: Question, continues: RunId | None, key: str | None) -> AgentRunSpec:
     """What a run continues is known to it better than the talk tells it."""
-    return AgentRunWish(
+    return AgentRunSpec(
         agent=question.agent,
         message=question.message,
         history=question.history if continues is None else (),
         continues=continues,
-        most_output=question.most_output,
+        max_output_tokens=question.max_output_tokens,
         key=key,
     )

@@ -29,9 +29,9 @@ from portico.agents.core.conversations import (
     tokens_of_tool,
 )
 from portico.agents.core.errors import (
-    BadModelRef,
     BudgetSpent,
     ContextTooSmall,
+    InvalidModelRef,
     ModelBroke,
     ModelKeyMissing,
     ModelLacksTools,
@@ -43,27 +43,27 @@ from portico.agents.core.errors import (
     ModelUnavailable,
     ProviderNotFound,
 )
-from portico.agents.core.model_calls import Answer, Asked, Ledger
+from portico.agents.core.model_calls import Ledger, ModelOutcome, ModelResponse
 from portico.agents.core.model_requests import (
-    ArgumentsPiece,
-    CallPiece,
+    AssistantMessage,
     Finish,
     Message,
     ModelAsk,
     ModelInfo,
     ModelRef,
-    ModelSaid,
-    Piece,
+    ReasoningChunk,
     Reply,
-    TextPiece,
-    ThoughtPiece,
+    ResponseChunk,
+    TextChunk,
+    ToolArgumentsChunk,
     ToolCall,
+    ToolCallChunk,
     ToolShown,
     Usage,
 )
 from portico.agents.core.tool_calls import (
     Offer,
-    Wanted,
+    RequestedToolCall,
     as_form,
     correction,
     form_instructions,
@@ -72,8 +72,8 @@ from portico.agents.core.tool_calls import (
     mode_for,
     shelf_for,
 )
-from portico.agents.ports import ModelBook, Models, Speaking, Talk, Toolbox
-from portico.engine.execution import patiently
+from portico.agents.ports import AgentEventSink, ModelRegistry, Models, Speaking, Toolbox
+from portico.engine.execution import retry_while_unavailable
 from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import PorticoError
@@ -113,7 +113,7 @@ class _Growing:
 
 @dataclass(slots=True, kw_only=True)
 class Hearing:
-    most: int
+    limit: int
     """Tokens by our count that are taken in; what is more than that is not."""
     tokenizer: Tokenizer
     clock: Clock
@@ -140,7 +140,7 @@ class Hearing:
         self.said, self.thought = _Growing(self.tokenizer), _Growing(self.tokenizer)
 
     @property
-    def begun(self) -> bool:
+    def started(self) -> bool:
         return self.first_at is not None
 
     @property
@@ -149,19 +149,19 @@ class Hearing:
         coming = sum(each.tokens for each in self._coming.values())
         return max(self.said.tokens + self.thought.tokens + self._asked + coming, self._whole)
 
-    def take(self, piece: Piece) -> bool:
+    def take(self, piece: ResponseChunk) -> bool:
         """Whether to go on listening."""
         if not isinstance(piece, Reply) and self.first_at is None:
             self.first_at = self.clock.now()
         match piece:
-            case TextPiece(text):
+            case TextChunk(text):
                 self._grow(self.said, text, self.speaking.add)
-            case ThoughtPiece(text):
+            case ReasoningChunk(text):
                 self._grow(self.thought, text, self.speaking.think)
-            case ArgumentsPiece(call=call, text=text):
+            case ToolArgumentsChunk(call=call, text=text):
                 coming = self._coming.setdefault(call, _Growing(self.tokenizer))
                 self._grow(coming, text, _unspoken)
-            case CallPiece(call):
+            case ToolCallChunk(call):
                 self._call(call)
             case Reply():
                 self._ended(piece)
@@ -188,14 +188,14 @@ class Hearing:
             + self.tokenizer.count(reply.thought)
             + sum(self._size(call) for call in reply.calls)
         )
-        if whole > self.most:
+        if whole > self.limit:
             self.cut = True
             return
         self._whole = whole
         self.reply = reply
 
     def _paid(self, tokens: int) -> bool:
-        self.cut = self.read + tokens > self.most
+        self.cut = self.read + tokens > self.limit
         return not self.cut
 
     def _size(self, call: ToolCall) -> int:
@@ -238,7 +238,7 @@ class Prepared:
     tools: Sequence[ToolShown]
     schema: JsonObject | None
     messages: Sequence[Message]
-    most: int
+    max_output_tokens: int
     """Tokens of an answer."""
     prompt: int
     """Tokens of all of it, by our count."""
@@ -253,9 +253,9 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrepareQuestion:
-    book: ModelBook
+    book: ModelRegistry
     toolbox: Toolbox
-    talk: Talk
+    event_sink: AgentEventSink
     tokenizer: Tokenizer
     margins: Margins = field(default_factory=Margins)
 
@@ -263,13 +263,13 @@ class PrepareQuestion:
         self, turn: Turn, ref: ModelRef, ledger: Ledger, said: Sequence[Message] = ()
     ) -> Prepared:
         """`said` comes after all of the run. Raises `ModelNotCleared`, `ContextTooSmall`."""
-        info = await self.book.get(turn.leg.acts.caller, ref)
+        info = await self.book.get(turn.activation.acts.caller, ref)
         if not info.clearance.covers(turn.label):
             raise ModelNotCleared(str(ref), str(turn.label), str(info.clearance))
-        spec = turn.leg.given.agent.spec
+        spec = turn.activation.given.agent.spec
         offer = await self._offered(turn, info)
         if spec.tools and not offer.shown and _NO_TOOLS not in ledger.notes:
-            await note(self.talk, turn, ledger, "no_tools", _NO_TOOLS)
+            await note(self.event_sink, turn, ledger, "no_tools", _NO_TOOLS)
         by_form = bool(offer.shown) and mode_for(info, spec.tool_mode) is ToolMode.FORM
         messages = [*for_model(turn.lines, str(ref)), *said]
         prepared = Prepared(
@@ -282,34 +282,34 @@ class PrepareQuestion:
             tools=() if by_form else offer.shown,
             schema=form_schema(offer.shown) if by_form else None,
             messages=messages,
-            most=_most(turn, info),
+            max_output_tokens=_most(turn, info),
             prompt=0,
         )
         return await self._fitted(turn, prepared, ledger)
 
     async def offer(self, turn: Turn, model: ModelRef) -> Offer:
         """What this model is shown of the tools."""
-        return await self._offered(turn, await self.book.get(turn.leg.acts.caller, model))
+        return await self._offered(turn, await self.book.get(turn.activation.acts.caller, model))
 
     async def _offered(self, turn: Turn, info: ModelInfo) -> Offer:
-        if not turn.leg.given.agent.spec.tools:
+        if not turn.activation.given.agent.spec.tools:
             return Offer(names={})
         shelf = shelf_for(info)
-        return await patiently(
+        return await retry_while_unavailable(
             lambda: self.toolbox.offered(
-                turn.leg.acts, words=turn.words, most=shelf.most, tokens=shelf.tokens
+                turn.activation.acts, words=turn.text, most=shelf.limit, tokens=shelf.tokens
             )
         )
 
     async def _fitted(self, turn: Turn, prepared: Prepared, ledger: Ledger) -> Prepared:
         """Raises `ContextTooSmall`."""
-        count = turn.leg.counting(self.tokenizer)
+        count = turn.activation.counting(self.tokenizer)
         fixed = count(prepared.instructions) + A_MESSAGE
         fixed += sum(tokens_of_tool(tool, count) for tool in prepared.tools)
         info = prepared.info
         room = 1 << 60
         if info.window is not None:
-            answer = min(prepared.most, max(info.window // 4, LEAST_ANSWER))
+            answer = min(prepared.max_output_tokens, max(info.window // 4, LEAST_ANSWER))
             margin = self.margins.of(info.ref, plain=prepared.plain)
             room = (info.window - answer) * 100 // margin - fixed
         as_sent = as_form if prepared.by_form else as_it_is
@@ -321,13 +321,13 @@ class PrepareQuestion:
                 if shortened:
                     older = "older message was" if shortened == 1 else "older messages were"
                     what = f"{shortened} {older} shortened to fit into its window."
-                    await note(self.talk, turn, ledger, "compacted", what)
+                    await note(self.event_sink, turn, ledger, "compacted", what)
                 return replace(prepared, messages=[*map(as_sent, messages)], prompt=fixed + tokens)
 
 
 def _most(turn: Turn, info: ModelInfo) -> int:
-    most = turn.leg.given.agent.spec.most_output
-    return most if info.most_output is None else min(most, info.most_output)
+    most = turn.activation.given.agent.spec.max_output_tokens
+    return most if info.max_output_tokens is None else min(most, info.max_output_tokens)
 
 
 _TRIES: Final = 3
@@ -339,7 +339,7 @@ _MODEL_PATIENCE: Final = timedelta(minutes=10)
 """For one whole answer, where the run has as much time."""
 
 _PASSED_OVER: Final = (
-    BadModelRef,
+    InvalidModelRef,
     BudgetSpent,
     ContextTooSmall,
     ModelBroke,
@@ -360,15 +360,15 @@ _PASSED_OVER: Final = (
 class AskModel:
     models: Models
     prepare: PrepareQuestion
-    talk: Talk
+    event_sink: AgentEventSink
     tokenizer: Tokenizer
     clock: Clock
     entropy: Entropy
     pause: Callable[[float], Awaitable[object]] = asyncio.sleep
 
-    async def __call__(self, turn: Turn, ledger: Ledger) -> Asked:
+    async def __call__(self, turn: Turn, ledger: Ledger) -> ModelOutcome:
         """It raises nothing that a model, its server or the budget is the cause of."""
-        given = turn.leg.given
+        given = turn.activation.given
         chain = (given.model, *given.agent.spec.fallbacks)
         for place, name in enumerate(chain):
             try:
@@ -377,12 +377,12 @@ class AskModel:
                 ledger.problems.append(problem)
                 if place + 1 < len(chain):
                     what = f"{problem} Next: {chain[place + 1]}."
-                    await note(self.talk, turn, ledger, "fallback", what)
+                    await note(self.event_sink, turn, ledger, "fallback", what)
                 continue
-            return Asked(answer, ledger)
-        return Asked(None, ledger)
+            return ModelOutcome(answer, ledger)
+        return ModelOutcome(None, ledger)
 
-    async def _asked(self, turn: Turn, ref: ModelRef, ledger: Ledger) -> Answer:
+    async def _asked(self, turn: Turn, ref: ModelRef, ledger: Ledger) -> ModelResponse:
         """As often as there is a point in it."""
         said: Sequence[Message] = ()
         for number in range(1, _TRIES + 1):
@@ -395,24 +395,24 @@ class AskModel:
                 last = _TRIES if not isinstance(problem, ModelTruncated) else 2
                 if number >= last or pause is None or pause >= left:
                     raise
-                await note(self.talk, turn, ledger, "retry", f"{problem} It is asked again.")
+                await note(self.event_sink, turn, ledger, "retry", f"{problem} It is asked again.")
                 await self._pause(ledger, pause)
                 continue
             if not prepared.by_form or answer.stopped:
                 return answer
             read = from_form(answer.text, f"form-{turn.number}")
-            if isinstance(read, ModelSaid):
-                return replace(answer, text=read.text, calls=read.calls, kept=None)
+            if isinstance(read, AssistantMessage):
+                return replace(answer, text=read.text, calls=read.calls, stored=None)
             if said:
                 break
-            said = (ModelSaid(answer.text), correction(read))
+            said = (AssistantMessage(answer.text), correction(read))
         raise ModelBroke(str(ref), "what it said was not of the form that it was to have.")
 
-    async def _attempt(self, turn: Turn, prepared: Prepared, ledger: Ledger) -> Answer:
+    async def _attempt(self, turn: Turn, prepared: Prepared, ledger: Ledger) -> ModelResponse:
         reserved = self._reserved(prepared, ledger)
         ledger.attempts += 1
-        leg, began = turn.leg, self.clock.now()
-        async with self.talk.speaking(
+        leg, began = turn.activation, self.clock.now()
+        async with self.event_sink.speaking(
             leg.writer, leg.run, turn=turn.number, attempt=ledger.attempts, label=turn.label
         ) as speaking:
             hearing = self._hearing(turn, prepared, reserved, speaking)
@@ -420,10 +420,10 @@ class AskModel:
                 await self._hear(turn, self._ask(turn, prepared, reserved), hearing)
                 _speak_out(prepared, hearing, speaking)
             except PorticoError as problem:
-                turn.early.void()
+                turn.eager_calls.void()
                 took = self.clock.now() - began
                 paid = isinstance(problem, ModelBroke | ModelTruncated)
-                if hearing.begun or hearing.late or paid:
+                if hearing.started or hearing.late or paid:
                     ledger.settled(ledger.spending.settle(reserved, hearing.read, None, took))
                 else:
                     ledger.settled(ledger.spending.unasked(reserved, took))
@@ -443,7 +443,7 @@ class AskModel:
         room = None if info.window is None else info.window - prepared.prompt * margin // 100
         question = Question(
             prompt=prepared.prompt,
-            most=prepared.most,
+            max_output_tokens=prepared.max_output_tokens,
             price=info.price,
             margin=margin,
             room=room,
@@ -463,12 +463,14 @@ class AskModel:
             aim = None if prepared.by_form else prepared.offer.aimed_at(call)
             if aim is not None:
                 tool, arguments = aim
-                turn.early.begin(
-                    Wanted(turn=turn.number, place=place, call=call, tool=tool, arguments=arguments)
+                turn.eager_calls.start(
+                    RequestedToolCall(
+                        turn=turn.number, position=place, call=call, tool=tool, arguments=arguments
+                    )
                 )
 
         return Hearing(
-            most=reserved.answer,
+            limit=reserved.answer,
             tokenizer=self.tokenizer,
             clock=self.clock,
             speaking=_Silent() if prepared.by_form else speaking,
@@ -482,9 +484,9 @@ class AskModel:
             messages=prepared.messages,
             tools=prepared.tools,
             schema=prepared.schema,
-            most_output=reserved.asked,
+            max_output_tokens=reserved.asked,
             prompt_tokens=prepared.prompt,
-            temperature=turn.leg.given.agent.spec.temperature,
+            temperature=turn.activation.given.agent.spec.temperature,
             timeout=min(reserved.time, _MODEL_PATIENCE),
         )
 
@@ -493,13 +495,13 @@ class AskModel:
             async with asyncio.timeout(ask.timeout.total_seconds()) as patience:
                 async with (
                     turn.stop.over(patience),
-                    aclosing(self.models.ask(turn.leg.acts.caller, ask)) as pieces,
+                    aclosing(self.models.ask(turn.activation.acts.caller, ask)) as pieces,
                 ):
                     async for piece in pieces:
                         if not hearing.take(piece):
                             return
         except TimeoutError:
-            if turn.stop.asked or (hearing.begun and ask.timeout < _MODEL_PATIENCE):
+            if turn.stop.asked or (hearing.started and ask.timeout < _MODEL_PATIENCE):
                 hearing.cut = True
                 return
             hearing.late = True
@@ -511,11 +513,11 @@ class AskModel:
 
     def _broken_off(
         self, turn: Turn, prepared: Prepared, hearing: Hearing, ledger: Ledger
-    ) -> Answer:
+    ) -> ModelResponse:
         stopped, ref = turn.stop.asked, prepared.info.ref
         if not stopped:
             _once(ledger, f"{ref} had more to say than was left for it, and was cut off.")
-        return Answer(
+        return ModelResponse(
             model=str(ref),
             text=hearing.said.text,
             thought=hearing.thought.text,
@@ -558,13 +560,13 @@ def _count_lost(ledger: Ledger, reserved: Reserved) -> None:
     _once(ledger, "It was cut off while a model was being asked: that is counted as an answer.")
 
 
-def _whole(prepared: Prepared, hearing: Hearing, reply: Reply) -> Answer:
-    return Answer(
+def _whole(prepared: Prepared, hearing: Hearing, reply: Reply) -> ModelResponse:
+    return ModelResponse(
         model=str(prepared.info.ref),
         text=reply.text,
         thought=reply.thought,
         calls=reply.calls,
-        kept=reply.kept,
+        stored=reply.stored,
         usage=reply.usage if reply.usage.reported else _counted(prepared, hearing),
         finish=reply.finish,
         first_at=hearing.first_at,
@@ -581,7 +583,7 @@ def _speak_out(prepared: Prepared, hearing: Hearing, speaking: Speaking) -> None
     """What a form says is known when it is whole."""
     if prepared.by_form and hearing.reply is not None:
         read = from_form(hearing.reply.text, "")
-        if isinstance(read, ModelSaid):
+        if isinstance(read, AssistantMessage):
             speaking.add(read.text)
 
 

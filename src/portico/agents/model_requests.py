@@ -21,13 +21,13 @@ from portico.agents.core.model_requests import (
     ProviderState,
     Reply,
     Support,
-    TextPiece,
+    TextChunk,
     ToolShown,
-    UserSaid,
+    UserMessage,
 )
-from portico.agents.ports import ModelBook, Models
+from portico.agents.ports import ModelRegistry, Models
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
@@ -37,31 +37,31 @@ from portico.kernel.principal import Principal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListModels:
-    book: ModelBook
+    book: ModelRegistry
 
     async def __call__(self, caller: Principal, *, fresh: bool = False) -> Sequence[ModelInfo]:
         """By name. Raises `NotPermitted`."""
-        permit(caller, Scope.MODELS_READ)
+        require_scope(caller, Scope.MODELS_READ)
         return sorted(await self.book.all(caller, fresh=fresh), key=_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowModel:
-    book: ModelBook
+    book: ModelRegistry
 
     async def __call__(self, caller: Principal, ref: ModelRef) -> ModelInfo:
         """Raises `NotPermitted`, `ProviderNotFound`, `ModelNotFound`, `ModelUnavailable`."""
-        permit(caller, Scope.MODELS_READ)
+        require_scope(caller, Scope.MODELS_READ)
         return await self.book.get(caller, ref)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListProviders:
-    book: ModelBook
+    book: ModelRegistry
 
     async def __call__(self, caller: Principal, *, fresh: bool = False) -> Sequence[ProviderState]:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.MODELS_READ)
+        require_scope(caller, Scope.MODELS_READ)
         return await self.book.providers(caller, fresh=fresh)
 
 
@@ -77,7 +77,7 @@ _PROMPT: Final = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestModel:
-    book: ModelBook
+    book: ModelRegistry
     models: Models
 
     async def __call__(self, caller: Principal, ref: ModelRef) -> ModelTest:
@@ -85,7 +85,7 @@ class TestModel:
 
         Raises `NotPermitted`, `ProviderNotFound`, `ModelNotFound`, `ModelUnavailable`.
         """
-        permit(caller, Scope.AGENTS_RUN)
+        require_scope(caller, Scope.AGENTS_RUN)
         info = await self.book.get(caller, ref)
         tested = await self._spoken_to(caller, info)
         if not tested.answers:
@@ -148,17 +148,17 @@ class TestModel:
         ask = ModelAsk(
             model=info.ref,
             instructions="",
-            messages=[UserSaid(question)],
+            messages=[UserMessage(question)],
             tools=tools,
             schema=schema,
-            most_output=min(_MOST_OUTPUT, info.most_output or _MOST_OUTPUT),
+            max_output_tokens=min(_MOST_OUTPUT, info.max_output_tokens or _MOST_OUTPUT),
             prompt_tokens=_PROMPT,
             timeout=_PATIENCE,
         )
         pieces, reply = 0, None
         async with aclosing(self.models.ask(caller, ask)) as answer:
             async for piece in answer:
-                pieces += isinstance(piece, TextPiece)
+                pieces += isinstance(piece, TextChunk)
                 if isinstance(piece, Reply):
                     reply = piece
         if reply is None:

@@ -6,19 +6,31 @@ from datetime import datetime
 from typing import Protocol
 
 from portico.agents.core.agents import Agent, AgentFilter, AgentId, AgentVersion
-from portico.agents.core.events import Happening, Told
-from portico.agents.core.model_requests import ModelAsk, ModelInfo, ModelRef, Piece, ProviderState
-from portico.agents.core.tool_calls import Acts, Early, Given, Offer, Wanted
+from portico.agents.core.events import AgentEvent, AgentStreamItem
+from portico.agents.core.model_requests import (
+    ModelAsk,
+    ModelInfo,
+    ModelRef,
+    ProviderState,
+    ResponseChunk,
+)
+from portico.agents.core.tool_calls import (
+    Early,
+    Offer,
+    RenderedToolResult,
+    RequestedToolCall,
+    RunIdentity,
+)
 from portico.agents.core.traces import (
     AgentRunStatus,
-    News,
-    PersonSaid,
     RunTrace,
     ToolUse,
+    TraceUpdates,
     TurnTrace,
+    UserInput,
     WholeTrace,
 )
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject
@@ -29,7 +41,7 @@ from portico.kernel.principal import Principal
 class Models(Protocol):
     """Whoever can be asked something. One question is one try: whoever asks decides about more."""
 
-    def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+    def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[ResponseChunk, None]:
         """Its last piece is the `Reply`; to close it is to hang up.
 
         Raises `ProviderNotFound`, `ModelNotFound`, `ModelKeyMissing`, `ModelUnavailable`,
@@ -38,7 +50,7 @@ class Models(Protocol):
         ...
 
 
-class ModelBook(Protocol):
+class ModelRegistry(Protocol):
     """Which models there are, as their servers say; remembered for a while."""
 
     async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[ModelInfo]:
@@ -94,17 +106,17 @@ class Agents(Protocol):
 class Traces(Protocol):
     """What is written down of runs. Each method that adds does nothing the second time."""
 
-    async def begin(self, caller: Principal, run: RunTrace, said: PersonSaid) -> None: ...
+    async def add(self, caller: Principal, run: RunTrace, said: UserInput) -> None: ...
 
     async def add_turn(self, caller: Principal, turn: TurnTrace) -> TurnTrace:
         """The one that is there afterwards: this one, or an earlier one of this number."""
         ...
 
-    async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> News:
+    async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> TraceUpdates:
         """The news since the message of this number, as well: they are looked for next."""
         ...
 
-    async def say(self, caller: Principal, run: RunId, text: str, at: datetime) -> PersonSaid:
+    async def say(self, caller: Principal, run: RunId, text: str, at: datetime) -> UserInput:
         """Raises `AgentRunNotFound`, `AgentRunOver`."""
         ...
 
@@ -114,7 +126,7 @@ class Traces(Protocol):
 
     async def stop_asked(self, caller: Principal, run: RunId) -> bool: ...
 
-    async def news(self, caller: Principal, run: RunId, *, after: int) -> News:
+    async def news(self, caller: Principal, run: RunId, *, after: int) -> TraceUpdates:
         """What people have said since the message of this number, and whether it is to stop."""
         ...
 
@@ -146,34 +158,37 @@ class Traces(Protocol):
 class Toolbox(Protocol):
     """The tools that an agent may use, past the guard, each call."""
 
-    async def offered(self, acts: Acts, *, words: str, most: int, tokens: int) -> Offer:
+    async def offered(self, acts: RunIdentity, *, words: str, most: int, tokens: int) -> Offer:
         """What its model is shown: each tool itself where they are at most `most` and fit into
         `tokens`; else a search over all of them, a way to call what it finds, and those that fit
         `words` best. The same words give the same offer for as long as the catalogue is the same.
         """
         ...
 
-    async def named(self, acts: Acts, name: str) -> str:
+    async def named(self, acts: RunIdentity, name: str) -> str:
         """`server.tool` of a name by which models are shown tools, also of one that this agent may
         not use; any other name as it is."""
         ...
 
-    async def effect(self, acts: Acts, tool: str) -> Effect:
+    async def effect(self, acts: RunIdentity, tool: str) -> Effect:
         """Raises `ToolNotFound`."""
         ...
 
-    async def early(self, acts: Acts, wanted: Wanted) -> Early | None:
+    async def early(self, acts: RunIdentity, wanted: RequestedToolCall) -> Early | None:
         """Make a read now, outside of any step; None where that is not possible. It never raises
         for what the tool or the guard says: the step itself will be told the same."""
         ...
 
-    async def call(self, acts: Acts, wanted: Wanted, *, early: Early | None) -> Given:
-        """In a durable step of its own, named `wanted.step`; waits for people if it must, and
-        makes nothing twice. A refusal is `Given` as a failure. Raises only what breaks the run."""
+    async def call(
+        self, acts: RunIdentity, wanted: RequestedToolCall, *, early: Early | None
+    ) -> RenderedToolResult:
+        """In a durable step of its own, named `wanted.step`; waits for people if it must, and makes
+        nothing twice. A refusal is `RenderedToolResult` as a failure. Raises only what breaks the
+        run."""
         ...
 
 
-class Tasks(Protocol):
+class RunContexts(Protocol):
     """The task contexts that runs happen in: what has been read in each."""
 
     async def open(
@@ -183,7 +198,7 @@ class Tasks(Protocol):
         as `label`."""
         ...
 
-    async def take_over(self, caller: Principal, *, after: Principal) -> TaskContext:
+    async def take_over(self, caller: Principal, *, after: Principal) -> TaintContext:
         """The task that the caller is at has read, from now on, what that of `after` has, which is
         given."""
         ...
@@ -220,12 +235,12 @@ class Speaking(Protocol):
     def think(self, piece: str) -> None: ...
 
 
-class Talk(Protocol):
+class AgentEventSink(Protocol):
     """What happens in a run, told to whoever follows it; it is their own, and no other's who may
     merely see that there is a run."""
 
-    async def tell(
-        self, caller: Principal, run: RunId, *happenings: Happening, label: Label
+    async def publish(
+        self, caller: Principal, run: RunId, *happenings: AgentEvent, label: Label
     ) -> None:
         """Several are written down at once."""
         ...
@@ -241,14 +256,14 @@ class Talk(Protocol):
         ...
 
     async def went_on(self, caller: Principal, run: RunId, *, after: str) -> bool:
-        """Whether anything was told after that. Raises `BadCursor`."""
+        """Whether anything was told after that. Raises `InvalidCursor`."""
         ...
 
     def follow(
         self, caller: Principal, run: RunId, *, after: str | None
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AgentStreamItem, None]:
         """From where one left off, until the run has ended. Pieces of text that are told twice
-        have the same offset. Raises `BadCursor`."""
+        have the same offset. Raises `InvalidCursor`."""
         ...
 
 
@@ -272,5 +287,5 @@ class AgentFiles(Protocol):
         ...
 
     def read(self, text: str) -> JsonObject:
-        """Raises `BadAgentFile`."""
+        """Raises `InvalidAgentFile`."""
         ...

@@ -9,26 +9,33 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final, Protocol
 
-from portico.agents.core.activation import KIND, TURN, RunGiven, stop_topic, time_of
+from portico.agents.core.activation import KIND, TURN, RunInput, stop_topic, time_of
 from portico.agents.core.agents import Agent, AgentSpec, Limits, limits_json
 from portico.agents.core.conversations import Spoken
 from portico.agents.core.errors import AgentNotCleared, AgentRunNotFound, AgentRunOver
-from portico.agents.core.events import RunEnded, TextAdded, ThoughtAdded, Told, ToolEnded, ToolWaits
+from portico.agents.core.events import (
+    AgentStreamItem,
+    ReasoningDelta,
+    RunFinished,
+    TextDelta,
+    ToolCallAwaitingApproval,
+    ToolCallFinished,
+)
 from portico.agents.core.model_requests import Message, ModelRef
-from portico.agents.core.traces import AgentRunStatus, PersonSaid, RunTrace, WholeTrace
-from portico.agents.ports import Agents, Identities, Talk, Tasks, Traces
+from portico.agents.core.traces import AgentRunStatus, RunTrace, UserInput, WholeTrace
+from portico.agents.ports import AgentEventSink, Agents, Identities, RunContexts, Traces
 from portico.engine.core.errors import KeyReused, RunNotFound, RunNotOver
 from portico.engine.core.runs import Run, RunStatus, Started
-from portico.engine.ports import Bus, Line, RunBook, Runs
-from portico.engine.runs import RunWish, control_topic
+from portico.engine.ports import Bus, RunQueries, RunQueue, Runs
+from portico.engine.runs import RunSpec, control_topic
 from portico.guard.approvals import AnswerApproval, Approvals, Reply, WithdrawApproval
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.approvals import Approval, Status
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.errors import ApprovalOver
 from portico.guard.core.principals import Scope
-from portico.guard.ports import Audit, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
@@ -51,10 +58,10 @@ async def seen(traces: Traces, caller: Principal, run: RunId) -> WholeTrace:
 async def led(traces: Traces, caller: Principal, run: RunId) -> WholeTrace:
     """For whoever steps in: one's own, or with the right to speak for others. Raises
     `NotPermitted`, `AgentRunNotFound`."""
-    permit(caller, Scope.AGENTS_RUN)
+    require_scope(caller, Scope.AGENTS_RUN)
     trace = await seen(traces, caller, run)
     if trace.run.started_by != caller.id:
-        permit(caller, Scope.RUNS_CONTROL)
+        require_scope(caller, Scope.RUNS_CONTROL)
     return trace
 
 
@@ -63,8 +70,8 @@ def inside(caller: Principal, run: RunTrace) -> Principal:
     return replace(caller, id=run.acts_as, key=None, context=run.context)
 
 
-def ended_of(run: RunTrace) -> RunEnded:
-    return RunEnded(
+def ended_of(run: RunTrace) -> RunFinished:
+    return RunFinished(
         run=run.run,
         status=run.status,
         answer=run.answer,
@@ -81,10 +88,10 @@ def ended_of(run: RunTrace) -> RunEnded:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SteerRun:
     traces: Traces
-    tasks: Tasks
+    tasks: RunContexts
     clock: Clock
 
-    async def __call__(self, caller: Principal, run: RunId, text: str) -> PersonSaid:
+    async def __call__(self, caller: Principal, run: RunId, text: str) -> UserInput:
         """The run has then read what the speaker's task has. Raises `NotPermitted`,
         `AgentRunNotFound`, `AgentRunOver`, `AgentNotCleared`."""
         trace = (await led(self.traces, caller, run)).run
@@ -104,29 +111,29 @@ _BROKEN: Final = "agent_run_broken"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowRun:
     traces: Traces
-    talk: Talk
-    tasks: Tasks
-    book: RunBook
+    event_sink: AgentEventSink
+    tasks: RunContexts
+    book: RunQueries
     clock: Clock
 
     async def __call__(
         self, caller: Principal, run: RunId, *, after: str | None = None
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AgentStreamItem, None]:
         """From where one left off, to its end, which is always told. Whoever follows it has read
-        what the run has. Raises `AgentRunNotFound`, `BadCursor`."""
+        what the run has. Raises `AgentRunNotFound`, `InvalidCursor`."""
         trace = (await seen(self.traces, caller, run)).run
         whole, read = _Whole(), await self._take_over(caller, trace)
-        async with aclosing(self.talk.follow(caller, run, after=after)) as telling:
+        async with aclosing(self.event_sink.follow(caller, run, after=after)) as telling:
             async for told in telling:
-                if isinstance(told.happening, ToolEnded | RunEnded) and not _all(trace, read):
+                if isinstance(told.event, ToolCallFinished | RunFinished) and not _all(trace, read):
                     read = await self._take_over(caller, trace)
-                if isinstance(told.happening, RunEnded) and await self._goes_on(caller, run, told):
+                if isinstance(told.event, RunFinished) and await self._goes_on(caller, run, told):
                     continue
                 if whole.lets_through(told):
                     yield told
-                if isinstance(told.happening, RunEnded):
+                if isinstance(told.event, RunFinished):
                     return
-        yield Told(ended_of(await self.settled(caller, run)), None)
+        yield AgentStreamItem(ended_of(await self.settled(caller, run)), None)
 
     async def seen(self, caller: Principal, run: RunId) -> WholeTrace:
         """Taken in by the caller's task. Raises `AgentRunNotFound`."""
@@ -134,14 +141,14 @@ class FollowRun:
         await self._take_over(caller, trace.run)
         return trace
 
-    async def _goes_on(self, caller: Principal, run: RunId, ended: Told) -> bool:
+    async def _goes_on(self, caller: Principal, run: RunId, ended: AgentStreamItem) -> bool:
         """Somebody has taken it up again since: that was not its end."""
         if not (await self.traces.read(caller, run)).run.status.over:
             return True
         last = ended.cursor
-        return last is not None and await self.talk.went_on(caller, run, after=last)
+        return last is not None and await self.event_sink.went_on(caller, run, after=last)
 
-    async def _take_over(self, caller: Principal, run: RunTrace) -> TaskContext:
+    async def _take_over(self, caller: Principal, run: RunTrace) -> TaintContext:
         return await self.tasks.take_over(caller, after=inside(caller, run))
 
     async def settled(self, caller: Principal, run: RunId) -> RunTrace:
@@ -166,7 +173,7 @@ class FollowRun:
         return (await self.traces.read(caller, run)).run
 
 
-def _all(run: RunTrace, read: TaskContext) -> bool:
+def _all(run: RunTrace, read: TaintContext) -> bool:
     """Whether nothing more can be read in it: what strangers wrote, and as secret as it may be."""
     return read.untrusted and read.label.covers(run.label)
 
@@ -179,14 +186,14 @@ class _Whole:
     text: Spoken = field(default_factory=Spoken)
     thought: Spoken = field(default_factory=Spoken)
 
-    def lets_through(self, told: Told) -> bool:
-        piece = told.happening
-        if not isinstance(piece, TextAdded | ThoughtAdded):
+    def lets_through(self, told: AgentStreamItem) -> bool:
+        piece = told.event
+        if not isinstance(piece, TextDelta | ReasoningDelta):
             return True
-        before = self.text if isinstance(piece, TextAdded) else self.thought
+        before = self.text if isinstance(piece, TextDelta) else self.thought
         if told.cursor is None and before.misses(piece):
             return False
-        if isinstance(piece, TextAdded):
+        if isinstance(piece, TextDelta):
             self.text = before.after(piece)
         else:
             self.thought = before.after(piece)
@@ -201,7 +208,7 @@ class AnswerOf:
 
     async def __call__(
         self, caller: Principal, run: RunId, *, patience: timedelta
-    ) -> RunEnded | ToolWaits | None:
+    ) -> RunFinished | ToolCallAwaitingApproval | None:
         """How it ended, if it does so in time; else what it waits for then, if it waits for
         people. Without patience, as it is now. Raises `AgentRunNotFound`."""
         trace = await self.follow_run.seen(caller, run)
@@ -214,18 +221,22 @@ class AnswerOf:
             return ended_of(trace.run)
         return await self._waits(caller, run, trace)
 
-    async def _ended(self, caller: Principal, run: RunId, patience: timedelta) -> RunEnded | None:
+    async def _ended(
+        self, caller: Principal, run: RunId, patience: timedelta
+    ) -> RunFinished | None:
         with suppress(TimeoutError):
             async with (
                 asyncio.timeout(patience.total_seconds()),
                 aclosing(self.follow_run(caller, run)) as telling,
             ):
                 async for told in telling:
-                    if isinstance(told.happening, RunEnded):
-                        return told.happening
+                    if isinstance(told.event, RunFinished):
+                        return told.event
         return None
 
-    async def _waits(self, caller: Principal, run: RunId, trace: WholeTrace) -> ToolWaits | None:
+    async def _waits(
+        self, caller: Principal, run: RunId, trace: WholeTrace
+    ) -> ToolCallAwaitingApproval | None:
         now = self.clock.now()
         asked = await self.approvals.of_run(caller, run)
         waiting = (each for each in asked if each.status_at(now) is Status.WAITING)
@@ -233,11 +244,11 @@ class AnswerOf:
         return None if first is None else _waits_for(trace, first)
 
 
-def _waits_for(trace: WholeTrace, asked: Approval) -> ToolWaits:
+def _waits_for(trace: WholeTrace, asked: Approval) -> ToolCallAwaitingApproval:
     found = _STEP.match("" if asked.waiter is None else asked.waiter.topic)
     turn, place = (0, 0) if found is None else (int(found[1]), int(found[2]))
     calls = next((each.calls for each in trace.turns if each.number == turn), ())
-    return ToolWaits(
+    return ToolCallAwaitingApproval(
         turn=turn,
         call=calls[place].id if place < len(calls) else "",
         tool=asked.tool,
@@ -292,7 +303,7 @@ class OuterRun:
         return {"run": str(self.run), "key": self.key}
 
 
-async def outer_of(traces: Traces, book: RunBook, caller: Principal) -> OuterRun | None:
+async def outer_of(traces: Traces, book: RunQueries, caller: Principal) -> OuterRun | None:
     """Of an agent that acts in a run; nobody else has one. Raises `AgentRunOver`."""
     if not caller.shared or caller.context is None:
         return None
@@ -306,8 +317,8 @@ async def outer_of(traces: Traces, book: RunBook, caller: Principal) -> OuterRun
             book, caller, of=caller.id, at=caller.context, since=found.created_at
         )
     ]
-    whole, given = await traces.read(caller, run), RunGiven.from_json(found.input)
-    key = given.asker.get("key")
+    whole, given = await traces.read(caller, run), RunInput.from_json(found.input)
+    key = given.requester.get("key")
     return OuterRun(
         run=run,
         key=key if isinstance(key, str) else None,
@@ -315,7 +326,7 @@ async def outer_of(traces: Traces, book: RunBook, caller: Principal) -> OuterRun
     )
 
 
-async def still_wanted(traces: Traces, book: RunBook, caller: Principal, run: RunId) -> Run:
+async def still_wanted(traces: Traces, book: RunQueries, caller: Principal, run: RunId) -> Run:
     """Raises `AgentRunOver` if somebody has stopped it, or ended it by force."""
     found = await book.get(caller, run)
     if found.status is RunStatus.CANCELLED or await traces.stop_asked(caller, run):
@@ -324,7 +335,7 @@ async def still_wanted(traces: Traces, book: RunBook, caller: Principal, run: Ru
 
 
 async def inner_runs(
-    book: RunBook,
+    book: RunQueries,
     caller: Principal,
     *,
     of: PrincipalId,
@@ -379,7 +390,7 @@ AGENT: Final = KIND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRunWish:
+class AgentRunSpec:
     agent: str
     """Its name or its id."""
     message: str
@@ -391,7 +402,7 @@ class AgentRunWish:
     """In place of the agent's own."""
     limits: Limits | None = None
     """Never more than the agent's own."""
-    most_output: int | None = None
+    max_output_tokens: int | None = None
     key: str | None = None
     """The same key, the same run; without one each wish is another."""
     label: Label | None = None
@@ -408,7 +419,7 @@ class StartedAgentRun:
 
 
 class Starting(Protocol):
-    async def started(self, caller: Principal, wish: RunWish) -> Started:
+    async def started(self, caller: Principal, wish: RunSpec) -> Started:
         """Raises what starting a run raises."""
         ...
 
@@ -417,20 +428,20 @@ class Starting(Protocol):
 class StartAgentRun:
     agents: Agents
     identities: Identities
-    tasks: Tasks
+    tasks: RunContexts
     traces: Traces
-    book: RunBook
+    book: RunQueries
     start_run: Starting
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
     entropy: Entropy
 
-    async def __call__(self, caller: Principal, wish: AgentRunWish) -> StartedAgentRun:
+    async def __call__(self, caller: Principal, wish: AgentRunSpec) -> StartedAgentRun:
         """Raises `NotPermitted`, `AgentNotFound`, `AgentNotCleared`, `AgentRunNotFound` and
-        `RunNotOver` for the one to be continued, `BadModelRef`, `PrincipalDisabled`, `KeyReused`,
-        `AgentRunOver` of a run that is to stop, which starts no others."""
-        permit(caller, Scope.AGENTS_RUN)
+        `RunNotOver` for the one to be continued, `InvalidModelRef`, `PrincipalDisabled`,
+        `KeyReused`, `AgentRunOver` of a run that is to stop, which starts no others."""
+        require_scope(caller, Scope.AGENTS_RUN)
         agent = _as_wished(await self.agents.get(caller, wish.agent), wish)
         if (there := await self._there(caller, agent, wish)) is not None:
             return there
@@ -452,32 +463,32 @@ class StartAgentRun:
         self,
         caller: Principal,
         agent: Agent,
-        wish: AgentRunWish,
+        wish: AgentRunSpec,
         context: ContextId,
         outer: OuterRun | None,
     ) -> StartedAgentRun:
-        given = RunGiven(
+        given = RunInput(
             agent=agent,
             context=context,
-            asker=asker_of(caller, outer, wish.clearance),
+            requester=asker_of(caller, outer, wish.clearance),
             label=agent.spec.label,
             model=agent.spec.model,
             limits=agent.spec.limits,
             continues=wish.continues,
             wished=_wished(wish),
         )
-        its = RunWish(kind=AGENT, input=given.as_json(), key=wish.key, label=agent.spec.label)
-        async with self.together(caller):
+        its = RunSpec(kind=AGENT, input=given.as_json(), key=wish.key, label=agent.spec.label)
+        async with self.unit_of_work(caller):
             started = await self.start_run.started(caller, its)
             run = started.run.id
             trace, said = self._trace(caller, run, given, wish)
-            await self.traces.begin(caller, trace, said)
+            await self.traces.add(caller, trace, said)
             await self.audit.note(caller, _entry(run, agent))
         return StartedAgentRun(run, started.replayed, agent)
 
     def _trace(
-        self, caller: Principal, run: RunId, given: RunGiven, wish: AgentRunWish
-    ) -> tuple[RunTrace, PersonSaid]:
+        self, caller: Principal, run: RunId, given: RunInput, wish: AgentRunSpec
+    ) -> tuple[RunTrace, UserInput]:
         agent, now = given.agent, self.clock.now()
         trace = RunTrace(
             run=run,
@@ -494,10 +505,10 @@ class StartAgentRun:
             model=given.model,
             trace_id=self.entropy(16).hex(),
         )
-        return trace, PersonSaid(run=run, number=1, text=wish.message, by=caller.id, at=now)
+        return trace, UserInput(run=run, number=1, text=wish.message, by=caller.id, at=now)
 
     async def _there(
-        self, caller: Principal, agent: Agent, wish: AgentRunWish
+        self, caller: Principal, agent: Agent, wish: AgentRunSpec
     ) -> StartedAgentRun | None:
         """What was asked for before under the same key. Raises `KeyReused`."""
         if wish.key is None:
@@ -522,7 +533,7 @@ class StartAgentRun:
         except RunNotFound:
             return None
 
-    async def _earlier(self, caller: Principal, wish: AgentRunWish) -> Principal | None:
+    async def _earlier(self, caller: Principal, wish: AgentRunSpec) -> Principal | None:
         """At the task of the run that is continued. Raises `AgentRunNotFound`, `RunNotOver`."""
         if wish.continues is None:
             return None
@@ -532,7 +543,7 @@ class StartAgentRun:
         return inside(caller, trace.run)
 
     async def _check_label(
-        self, caller: Principal, agent: Agent, wish: AgentRunWish, earlier: Principal | None
+        self, caller: Principal, agent: Agent, wish: AgentRunSpec, earlier: Principal | None
     ) -> None:
         """Raises `AgentNotCleared`."""
         tasks = [caller] if earlier is None else [caller, earlier]
@@ -552,14 +563,14 @@ class StartAgentRun:
         return context
 
 
-def _as_wished(agent: Agent, wish: AgentRunWish) -> Agent:
-    """Raises `BadModelRef`."""
+def _as_wished(agent: Agent, wish: AgentRunSpec) -> Agent:
+    """Raises `InvalidModelRef`."""
     spec = agent.spec
     model = spec.model if wish.model is None else str(ModelRef.parse(wish.model))
-    most = spec.most_output if wish.most_output is None else wish.most_output
+    most = spec.max_output_tokens if wish.max_output_tokens is None else wish.max_output_tokens
     limits = spec.limits if wish.limits is None else spec.limits.least(wish.limits)
     wished: AgentSpec = replace(
-        spec, model=model, limits=limits, most_output=min(most, spec.most_output)
+        spec, model=model, limits=limits, max_output_tokens=min(most, spec.max_output_tokens)
     )
     return replace(agent, spec=wished)
 
@@ -571,17 +582,17 @@ def _within(agent: Agent, outer: OuterRun | None) -> Agent:
     return replace(agent, spec=replace(agent.spec, limits=agent.spec.limits.least(outer.left)))
 
 
-def _wished(wish: AgentRunWish) -> JsonObject:
+def _wished(wish: AgentRunSpec) -> JsonObject:
     wished = {
         "model": wish.model,
         "limits": None if wish.limits is None else limits_json(wish.limits),
-        "most_output": wish.most_output,
+        "most_output": wish.max_output_tokens,
         "label": None if wish.label is None else str(wish.label),
     }
     return wished if wish.clearance is None else wished | {"clearance": str(wish.clearance)}
 
 
-def _brought(agent: Agent, wish: AgentRunWish) -> Label:
+def _brought(agent: Agent, wish: AgentRunSpec) -> Label:
     """How secret what it begins with is, beside what its starter has read: the message, and what
     the agent itself brings."""
     return join([PUBLIC if wish.label is None else wish.label, agent.spec.brings])
@@ -605,7 +616,7 @@ def _entry(run: RunId, agent: Agent) -> AuditEntry:
     return AuditEntry(
         action="agent.started",
         subject=str(run),
-        facts={
+        details={
             "agent": agent.name,
             "version": agent.version,
             "acts_as": str(agent.principal),
@@ -620,11 +631,11 @@ def _entry(run: RunId, agent: Agent) -> AuditEntry:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeAgentRun:
     traces: Traces
-    book: RunBook
+    book: RunQueries
     runs: Runs
-    line: Line
+    queue: RunQueue
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
 
     async def __call__(self, caller: Principal, run: RunId) -> None:
         """One's own goes on with the key that one comes with; another's as whoever started it. One
@@ -635,11 +646,11 @@ class ResumeAgentRun:
         if not found.status.over or found.status is RunStatus.DONE:
             raise RunNotOver(str(run), found.status)
         given = _lent(caller, found) if found.principal == caller.id else None
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             turn = await self.runs.resume(caller, run, anew=_unanswered(found), given=given)
             await self.traces.reopen(caller, run)
             await self.audit.note(caller, AuditEntry(action="agent.resumed", subject=str(run)))
-        await self.line.join(turn)
+        await self.queue.join(turn)
 
 
 def _unanswered(found: Run) -> Sequence[str]:
@@ -660,15 +671,15 @@ _UNCERTAIN: Final = "~uncertain:"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRun:
     traces: Traces
-    talk: Talk
-    book: RunBook
+    event_sink: AgentEventSink
+    book: RunQueries
     runs: Runs
-    line: Line
+    queue: RunQueue
     bus: Bus
     approvals: Approvals
     withdraw: WithdrawApproval
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
 
     async def __call__(self, caller: Principal, run: RunId) -> None:
@@ -691,7 +702,7 @@ class StopRun:
 
     async def _stop(self, caller: Principal, trace: WholeTrace) -> None:
         run = trace.run.run
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.traces.stop(caller, run, self.clock.now())
             await self.audit.note(caller, AuditEntry(action="agent.stopped", subject=str(run)))
         self.bus.wake(caller.space, stop_topic(run))
@@ -703,15 +714,15 @@ class StopRun:
             await self._end(caller, found, trace)
 
     async def _end(self, caller: Principal, found: Run, trace: WholeTrace) -> None:
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             turn = None if found.status.over else await self.runs.cancel(caller, found.id)
             await self.traces.end(caller, _stopped(trace, self.clock))
         # What is kept, which is not this if it has ended by itself meanwhile.
         ended = (await self.traces.read(caller, found.id)).run
         self.bus.wake(caller.space, control_topic(found.id))
         if turn is not None:
-            await self.line.leave(turn.leg)
-        await self.talk.tell(caller, found.id, ended_of(ended), label=ended.label)
+            await self.queue.leave(turn.activation)
+        await self.event_sink.publish(caller, found.id, ended_of(ended), label=ended.label)
 
 
 def _cannot_end_itself(run: Run) -> bool:

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from portico.agents.activation import EarlyCalls, Leg, tell_untold, tool_ended
-from portico.agents.core.activation import Aim, RunState
+from portico.agents.activation import Activation, EagerCalls, tell_untold, tool_ended
+from portico.agents.core.activation import CallTarget, RunState
 from portico.agents.core.activation import MakeCalls as Move
 from portico.agents.core.errors import BudgetSpent
 from portico.agents.core.model_requests import UNREADABLE
-from portico.agents.core.tool_calls import Given, Wanted
+from portico.agents.core.tool_calls import RenderedToolResult, RequestedToolCall
 from portico.agents.core.traces import ToolUse
-from portico.agents.ports import Talk, Toolbox, Traces
-from portico.engine.execution import patiently
+from portico.agents.ports import AgentEventSink, Toolbox, Traces
+from portico.engine.execution import retry_while_unavailable
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.label import join
 
@@ -26,11 +26,13 @@ _LONG: Final = timedelta(milliseconds=500)
 class MakeCalls:
     toolbox: Toolbox
     traces: Traces
-    talk: Talk
+    event_sink: AgentEventSink
     clock: Clock
     entropy: Entropy
 
-    async def __call__(self, leg: Leg, state: RunState, move: Move, early: EarlyCalls) -> RunState:
+    async def __call__(
+        self, leg: Activation, state: RunState, move: Move, early: EagerCalls
+    ) -> RunState:
         """What breaks the run is raised once all of them have ended: none is cut in its middle.
         Where it is to stop, those that somebody has begun before come to their end."""
         stops = await self._to_stop(leg, move)
@@ -54,14 +56,14 @@ class MakeCalls:
         after = state.after_uses({place: uses[place] for place in sorted(uses)})
         return after.halted() if stops else after
 
-    async def _to_stop(self, leg: Leg, move: Move) -> bool:
+    async def _to_stop(self, leg: Activation, move: Move) -> bool:
         """A turn that was taken just now looked by itself; an older one may have been waiting."""
         if move.turn.number in leg.taken and not leg.to_be_looked_at:
             return False
-        return await patiently(lambda: self.traces.stop_asked(leg.writer, leg.run))
+        return await retry_while_unavailable(lambda: self.traces.stop_asked(leg.writer, leg.run))
 
     async def _one(
-        self, leg: Leg, state: RunState, move: Move, place: int, early: EarlyCalls
+        self, leg: Activation, state: RunState, move: Move, place: int, early: EagerCalls
     ) -> ToolUse:
         known = leg.uses.get((move.turn.number, place))
         if known is not None:
@@ -72,14 +74,14 @@ class MakeCalls:
         with leg.durable.busy():
             read = None if refused is not None else await early.of(place, call)
         if read is not None:
-            began = read.began
+            began = read.started
         given = refused or await self.toolbox.call(
             leg.acts, wanted, early=None if read is None else read.early
         )
         use = ToolUse(
             run=leg.run,
             turn=wanted.turn,
-            place=place,
+            position=place,
             call=call.id,
             tool=wanted.tool,
             arguments=wanted.arguments,
@@ -97,39 +99,41 @@ class MakeCalls:
             await self._write(leg, state, use, beside=len(move.turn.calls))
         return use
 
-    async def _write(self, leg: Leg, state: RunState, use: ToolUse, *, beside: int) -> None:
+    async def _write(self, leg: Activation, state: RunState, use: ToolUse, *, beside: int) -> None:
         """Of a call beside which another is still on it is told at once: that one may have to wait
         for people, and the leg ends there."""
         after = len(state.said)
-        leg.news = await patiently(lambda: self.traces.add_use(leg.writer, use, after=after))
-        leg.uses[use.turn, use.place] = use
+        leg.news = await retry_while_unavailable(
+            lambda: self.traces.add_use(leg.writer, use, after=after)
+        )
+        leg.uses[use.turn, use.position] = use
         leg.untold.append(tool_ended(use))
         over = sum(turn == use.turn for turn, _ in leg.uses)
         if use.took > _LONG or over < beside:
-            await tell_untold(self.talk, leg, use.label)
+            await tell_untold(self.event_sink, leg, use.label)
 
 
-def _wanted(move: Move, place: int) -> Wanted:
+def _wanted(move: Move, place: int) -> RequestedToolCall:
     """By a name that the model was not shown, it is asked for all the same: then the guard is the
     one to refuse it, and that it was asked for is on record."""
     call = move.turn.calls[place]
-    aim = move.noted.aims[place] or Aim(call.name)
-    return Wanted(
+    aim = move.noted.aims[place] or CallTarget(call.name)
+    return RequestedToolCall(
         turn=move.turn.number,
-        place=place,
+        position=place,
         call=call,
         tool=aim.tool,
         arguments=aim.arguments(call),
     )
 
 
-def _refused(state: RunState, wanted: Wanted) -> Given | None:
+def _refused(state: RunState, wanted: RequestedToolCall) -> RenderedToolResult | None:
     """What is not even tried, in words for the model."""
     if UNREADABLE in wanted.arguments:
         text = "The arguments were not a JSON object. Call it again, with one."
-        return Given(text=text, failed=True, code=BAD_ARGUMENTS, label=state.label)
+        return RenderedToolResult(text=text, failed=True, code=BAD_ARGUMENTS, label=state.label)
     late = state.spending.time_left.total_seconds() <= 0
-    if late or wanted.place >= state.spending.calls_left:
+    if late or wanted.position >= state.spending.calls_left:
         spent = BudgetSpent(["time" if late else "calls"], "no more calls are made.")
-        return Given(text=str(spent), failed=True, code=spent.code, label=state.label)
+        return RenderedToolResult(text=str(spent), failed=True, code=spent.code, label=state.label)
     return None

@@ -17,7 +17,7 @@ from portico.agents.runs import seen
 from portico.engine.core.errors import RunNotFound
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import join
@@ -85,15 +85,17 @@ class ListTraces:
         self, caller: Principal, which: TraceFilter, *, before: str | None, limit: int
     ) -> Sequence[RunTrace]:
         """Newest first; `before` is the text of the `TracePlace` of the last one that was seen.
-        Raises `NotPermitted`, `BadCursor`."""
-        permit(caller, Scope.AGENTS_READ)
+        Raises `NotPermitted`, `InvalidCursor`."""
+        require_scope(caller, Scope.AGENTS_READ)
         place = None if before is None else TracePlace.parse(before)
         found = await self.reports.page(
             caller, which, of=_whose(caller, which), before=place, limit=limit
         )
         found = [await _settled(self.settling, caller, run) for run in found]
         if found:  # their answers have been read then
-            await self.contexts.rise(caller, join(run.label for run in found), untrusted=True)
+            await self.contexts.raise_taint(
+                caller, join(run.label for run in found), untrusted=True
+            )
         return found
 
 
@@ -110,7 +112,7 @@ class ShowTrace:
         if now.status is not found.run.status:  # it went on meanwhile: what is over is shown whole
             found = await seen(self.traces, caller, run)
             now = await _settled(self.settling, caller, found.run)
-        await self.contexts.rise(caller, join([found.run.label, now.label]), untrusted=True)
+        await self.contexts.raise_taint(caller, join([found.run.label, now.label]), untrusted=True)
         return replace(found, run=now)
 
 
@@ -120,7 +122,7 @@ class ShowToolStats:
 
     async def __call__(self, caller: Principal, which: TraceFilter) -> Sequence[ToolStats]:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.AGENTS_READ)
+        require_scope(caller, Scope.AGENTS_READ)
         return await self.reports.tools(caller, which, of=_whose(caller, which))
 
 
@@ -130,7 +132,7 @@ class ShowModelStats:
 
     async def __call__(self, caller: Principal, which: TraceFilter) -> Sequence[ModelStats]:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.AGENTS_READ)
+        require_scope(caller, Scope.AGENTS_READ)
         return await self.reports.models(caller, which, of=_whose(caller, which))
 
 

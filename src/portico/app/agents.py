@@ -55,10 +55,16 @@ from portico.agents.agents import (
     ShowAgent,
 )
 from portico.agents.conversations import TakeQuestion
-from portico.agents.core.model_requests import ModelAsk, ModelInfo, ModelRef, Piece, ProviderState
+from portico.agents.core.model_requests import (
+    ModelAsk,
+    ModelInfo,
+    ModelRef,
+    ProviderState,
+    ResponseChunk,
+)
 from portico.agents.core.traces import TraceFilter
 from portico.agents.model_calls import AskModel, PrepareQuestion
-from portico.agents.ports import Agents, Identities, ModelBook, ToolNames, Traces
+from portico.agents.ports import Agents, Identities, ModelRegistry, ToolNames, Traces
 from portico.agents.runs import (
     AGENT,
     AnswerInterrupts,
@@ -79,47 +85,47 @@ from portico.agents.traces import (
     ShowTrace,
     TraceReports,
 )
-from portico.app.app_context import Ground
-from portico.app.gateway import HouseDoors, Opened
-from portico.app.models import ModelDoors, model_use_cases, open_models
+from portico.app.app_context import AppContext
+from portico.app.gateway import InternalParts, Opened
+from portico.app.models import ModelDependencies, model_use_cases, open_models
 from portico.app.run_workers import Lasting, ended, kept_up, starting
-from portico.app.shared_dependencies import Outside
-from portico.app.workflows import WorkflowDoors
+from portico.app.shared_dependencies import SharedDependencies
+from portico.app.workflows import WorkflowDependencies
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
 from portico.gateway.discovery import KeepBuiltin
-from portico.guard.authentication import AsTheyAre
-from portico.guard.ports import Audit, Contexts, Together
+from portico.guard.authentication import RevalidatePrincipal
+from portico.guard.ports import Audit, Contexts, UnitOfWork
 from portico.interfaces.http.use_cases import AgentRunUseCases, AgentUseCases, ModelUseCases
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.principal import Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentDoors:
+class AgentDependencies:
     agents: Agents
     identities: Identities
     traces: Traces
     reports: TraceReports
     settling: Settling
-    book: ModelBook
+    book: ModelRegistry
     tools: ToolNames
     contexts: Contexts
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
     version: str
 
 
-def assemble_agents(doors: AgentDoors) -> AgentUseCases:
+def assemble_agents(doors: AgentDependencies) -> AgentUseCases:
     agents, contexts, files = doors.agents, doors.contexts, TomlAgentFiles()
     check = CheckAgent(book=doors.book, tools=doors.tools, contexts=contexts)
     create = CreateAgent(
         agents=agents,
         identities=doors.identities,
         check_agent=check,
-        together=doors.together,
+        unit_of_work=doors.unit_of_work,
         audit=doors.audit,
         clock=doors.clock,
         entropy=doors.entropy,
@@ -128,7 +134,7 @@ def assemble_agents(doors: AgentDoors) -> AgentUseCases:
         agents=agents,
         identities=doors.identities,
         check_agent=check,
-        together=doors.together,
+        unit_of_work=doors.unit_of_work,
         audit=doors.audit,
         clock=doors.clock,
     )
@@ -140,7 +146,7 @@ def assemble_agents(doors: AgentDoors) -> AgentUseCases:
         remove_agent=RemoveAgent(
             agents=agents,
             identities=doors.identities,
-            together=doors.together,
+            unit_of_work=doors.unit_of_work,
             audit=doors.audit,
         ),
         duplicate_agent=DuplicateAgent(agents=agents, contexts=contexts, create_agent=create),
@@ -173,17 +179,17 @@ def assemble_agents(doors: AgentDoors) -> AgentUseCases:
 
 @dataclass(slots=True)
 class LateModels:
-    """`Models` and `ModelBook`, once somebody has opened their doors."""
+    """`Models` and `ModelRegistry`, once somebody has opened their doors."""
 
-    _doors: list[ModelDoors] = field(default_factory=list)
+    _doors: list[ModelDependencies] = field(default_factory=list)
 
     @asynccontextmanager
-    async def opened(self, ground: Ground, outside: Outside) -> AsyncIterator[None]:
+    async def opened(self, ground: AppContext, outside: SharedDependencies) -> AsyncIterator[None]:
         async with open_models(ground, outside) as doors:
             self._doors = [doors]
             yield
 
-    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[ResponseChunk, None]:
         answering = self._doors[0].models.ask(caller, ask)
         try:
             async for piece in answering:
@@ -209,17 +215,17 @@ class OpenedAgents:
     """What faces are given, by the names that they know it by."""
     kinds: Sequence[Kind]
     models: LateModels
-    doors: "OpenedAgentDependencies"
+    dependencies: "OpenedAgentDependencies"
     runs: AgentRunUseCases
-    ground: Ground
-    outside: Outside
+    app: AppContext
+    outside: SharedDependencies
 
     lasting: Mapping[str, Lasting]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with (
-            self.models.opened(self.ground, self.outside),
+            self.models.opened(self.app, self.outside),
             asyncio.TaskGroup() as background,
         ):
             tasks = [
@@ -236,8 +242,8 @@ class OpenedAgents:
 class OpenedAgentDependencies:
     """What is put together once, and used in several places."""
 
-    ground: Ground
-    outside: Outside
+    app: AppContext
+    outside: SharedDependencies
     gateway: Opened
     agents: ExposedAgents
     traces: PostgresTraces
@@ -247,7 +253,7 @@ class OpenedAgentDependencies:
     models: LateModels
 
     @property
-    def plans(self) -> WorkflowDoors:
+    def plans(self) -> WorkflowDependencies:
         return self.gateway.gateway.programs.workflows
 
     @property
@@ -257,11 +263,11 @@ class OpenedAgentDependencies:
             approvals=approvals.approvals,
             withdraw=approvals.withdraw(),
             traces=self.traces,
-            talk=self.talk,
+            event_sink=self.talk,
         )
 
     def toolbox(self) -> GatewayToolbox:
-        gateway, settings = self.gateway.gateway, self.ground.loaded.settings
+        gateway, settings = self.gateway.gateway, self.app.loaded.settings
         use = gateway.over_http
         return GatewayToolbox(
             offers=Offers(
@@ -284,7 +290,7 @@ class OpenedAgentDependencies:
     def use_cases(self, runs: AgentRunUseCases) -> AgentUseCases:
         transactions = self.outside.transactions
         return assemble_agents(
-            AgentDoors(
+            AgentDependencies(
                 agents=self.agents,
                 identities=self.identities,
                 traces=self.traces,
@@ -293,11 +299,11 @@ class OpenedAgentDependencies:
                 book=self.models,
                 tools=GatewayToolNames(self.gateway.gateway.catalogues),
                 contexts=self.plans.contexts,
-                together=transactions.begin,
+                unit_of_work=transactions.begin,
                 audit=self.outside.audit,
                 clock=self.outside.clock,
                 entropy=self.outside.entropy,
-                version=self.ground.version,
+                version=self.app.version,
             )
         )
 
@@ -306,7 +312,7 @@ class OpenedAgentDependencies:
         clock, entropy, toolbox = self.outside.clock, self.outside.entropy, self.toolbox()
         tokenizer = O200k()
         prepare = PrepareQuestion(
-            book=self.models, toolbox=toolbox, talk=self.talk, tokenizer=tokenizer
+            book=self.models, toolbox=toolbox, event_sink=self.talk, tokenizer=tokenizer
         )
         run_agent = RunAgent(
             take_turn=TakeTurn(
@@ -314,13 +320,13 @@ class OpenedAgentDependencies:
                 ask_model=AskModel(
                     models=self.models,
                     prepare=prepare,
-                    talk=self.talk,
+                    event_sink=self.talk,
                     tokenizer=tokenizer,
                     clock=clock,
                     entropy=entropy,
                 ),
                 traces=self.traces,
-                talk=self.talk,
+                event_sink=self.talk,
                 clock=clock,
                 entropy=entropy,
                 hears=self.gateway.gateway.running_ahead.watching.say,
@@ -328,25 +334,25 @@ class OpenedAgentDependencies:
             make_calls=MakeCalls(
                 toolbox=toolbox,
                 traces=self.traces,
-                talk=self.talk,
+                event_sink=self.talk,
                 clock=clock,
                 entropy=entropy,
             ),
             toolbox=toolbox,
             acting=acting_in,
             traces=self.traces,
-            talk=self.talk,
+            event_sink=self.talk,
             clock=clock,
             bus=self.outside.bus,
-            early_start=self.ground.loaded.settings.agents.early_start,
+            early_start=self.app.loaded.settings.agents.early_start,
         )
         work = AgentWork(
             work=run_agent,
-            as_they_are=AsTheyAre(key_ring=self.plans.approvals.key_ring, clock=clock),
+            as_they_are=RevalidatePrincipal(key_ring=self.plans.approvals.key_ring, clock=clock),
             book=self.plans.engines.durable.book,
             identities=self.identities,
             traces=self.traces,
-            talk=self.talk,
+            event_sink=self.talk,
             clock=clock,
         )
         return Kind(name=AGENT, work=work)
@@ -360,14 +366,18 @@ class OpenedAgentDependencies:
             tasks=self.tasks,
             traces=self.traces,
             book=engine.book,
-            start_run=starting(engine.runs, engine.line, clock, self.outside.entropy, AGENT),
+            start_run=starting(engine.runs, engine.queue, clock, self.outside.entropy, AGENT),
             audit=self.outside.audit,
-            together=together,
+            unit_of_work=together,
             clock=clock,
             entropy=self.outside.entropy,
         )
         follow = FollowRun(
-            traces=self.traces, talk=self.talk, tasks=self.tasks, book=engine.book, clock=clock
+            traces=self.traces,
+            event_sink=self.talk,
+            tasks=self.tasks,
+            book=engine.book,
+            clock=clock,
         )
         answer_of = AnswerOf(follow_run=follow, approvals=approvals.approvals, clock=clock)
         steer = SteerRun(traces=self.traces, tasks=self.tasks, clock=clock)
@@ -378,24 +388,24 @@ class OpenedAgentDependencies:
             steer_run=steer,
             stop_run=StopRun(
                 traces=self.traces,
-                talk=self.talk,
+                event_sink=self.talk,
                 book=engine.book,
                 runs=engine.runs,
-                line=engine.line,
+                queue=engine.queue,
                 bus=engine.bus,
                 approvals=approvals.approvals,
                 withdraw=approvals.withdraw(),
                 audit=self.outside.audit,
-                together=together,
+                unit_of_work=together,
                 clock=clock,
             ),
             resume_agent_run=ResumeAgentRun(
                 traces=self.traces,
                 book=engine.book,
                 runs=engine.runs,
-                line=engine.line,
+                queue=engine.queue,
                 audit=self.outside.audit,
-                together=together,
+                unit_of_work=together,
             ),
             resolve_step=self.gateway.gateway.over_http.workflows.resolve_step,
             take_question=TakeQuestion(
@@ -409,13 +419,11 @@ class OpenedAgentDependencies:
                 answer_approval=self.gateway.gateway.over_http.approvals.answer_approval,
                 traces=self.traces,
             ),
-            chat_patience=timedelta(
-                seconds=self.ground.loaded.settings.agents.chat_patience_seconds
-            ),
+            chat_patience=timedelta(seconds=self.app.loaded.settings.agents.chat_patience_seconds),
         )
 
 
-def open_agents(ground: Ground, outside: Outside, opened: Opened) -> OpenedAgents:
+def open_agents(ground: AppContext, outside: SharedDependencies, opened: Opened) -> OpenedAgents:
     doors = agent_doors(ground, outside, opened)
     runs, keep = doors.runs(), _keep_server(outside)
     exposing = Exposing(
@@ -433,9 +441,9 @@ def open_agents(ground: Ground, outside: Outside, opened: Opened) -> OpenedAgent
         rooms={"agents": agents, "agent_runs": runs, "models": models},
         kinds=[doors.kind()],
         models=doors.models,
-        doors=doors,
+        dependencies=doors,
         runs=runs,
-        ground=ground,
+        app=ground,
         outside=outside,
         lasting={
             "which agents are tools": partial(exposing.run, doors.agents.changed),
@@ -445,7 +453,7 @@ def open_agents(ground: Ground, outside: Outside, opened: Opened) -> OpenedAgent
 
 
 def _tell_house(
-    house: HouseDoors, agents: AgentUseCases, models: ModelUseCases, clock: Clock
+    house: InternalParts, agents: AgentUseCases, models: ModelUseCases, clock: Clock
 ) -> None:
     """What Portico's own tools say of models, and of what was spent on them."""
 
@@ -464,12 +472,12 @@ def _tell_house(
         house.measures = replace(house.measures, spending=spending)
 
 
-def _keep_server(outside: Outside) -> KeepBuiltin:
+def _keep_server(outside: SharedDependencies) -> KeepBuiltin:
     """Of the server whose tools are agents: it is there as soon as one is exposed."""
     transactions = outside.transactions
     return KeepBuiltin(
         servers=PostgresServers(transactions),
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         audit=outside.audit,
         bus=BusAfterCommit(outside.bus, transactions),
         clock=outside.clock,
@@ -480,14 +488,16 @@ def _keep_server(outside: Outside) -> KeepBuiltin:
     )
 
 
-def agent_doors(ground: Ground, outside: Outside, opened: Opened) -> OpenedAgentDependencies:
+def agent_doors(
+    ground: AppContext, outside: SharedDependencies, opened: Opened
+) -> OpenedAgentDependencies:
     transactions, clock, entropy = outside.transactions, outside.clock, outside.entropy
     plans = opened.gateway.programs.workflows
     log = PostgresEventLog(transactions, outside.bus, clock, entropy)
     seal = AesSivSeal.from_pepper(ground.pepper())
     tails = Tails(log=log, bus=outside.bus, seal=seal, wording=JsonLines())
     return OpenedAgentDependencies(
-        ground=ground,
+        app=ground,
         outside=outside,
         gateway=opened,
         agents=ExposedAgents(
@@ -500,7 +510,7 @@ def agent_doors(ground: Ground, outside: Outside, opened: Opened) -> OpenedAgent
             withdraw=plans.approvals.withdraw(),
             rules=plans.approvals.rules,
             audit=outside.audit,
-            together=transactions.begin,
+            unit_of_work=transactions.begin,
             clock=clock,
         ),
         tasks=AgentTasks(
@@ -510,7 +520,7 @@ def agent_doors(ground: Ground, outside: Outside, opened: Opened) -> OpenedAgent
             entropy=entropy,
         ),
         talk=AgentTalk(
-            log=log, tails=tails, seal=seal, book=plans.engines.durable.book, clock=clock
+            log=log, tails=tails, encrypt=seal, book=plans.engines.durable.book, clock=clock
         ),
         models=LateModels(),
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from portico.adapters.postgres.source import Wanted
+    from portico.adapters.postgres.source import DatabaseChoice
     from portico.adapters.postgres.store import PostgresStore
     from portico.adapters.telemetry.known_secrets import KnownSecrets
     from portico.engine.store import MigrateStore
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ground:
+class AppContext:
     config: Path | None = None
     flags: Mapping[str, object] = field(default_factory=dict)
 
@@ -73,9 +73,9 @@ class Ground:
         return open_store(self.wanted_store)
 
     @property
-    def wanted_store(self) -> "Wanted":
+    def wanted_store(self) -> "DatabaseChoice":
         from portico.adapters.postgres.addresses import Addresses
-        from portico.adapters.postgres.source import Wanted
+        from portico.adapters.postgres.source import DatabaseChoice
         from portico.adapters.system.clock import system_entropy
 
         database, paths = self.loaded.settings.database, self.loaded.paths
@@ -86,7 +86,7 @@ class Ground:
                 owner=_revealed(database.owner_dsn),
                 engine=_revealed(database.engine_dsn),
             )
-        return Wanted(
+        return DatabaseChoice(
             source=database.source,
             version=database.version,
             run_as=database.run_as,

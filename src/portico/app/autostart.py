@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from portico.adapters.system.login_units import AGENT, UNIT, launchd_agent, systemd_unit
-from portico.app.app_context import Ground
+from portico.adapters.system.autostart_units import AGENT, UNIT, launchd_agent, systemd_unit
+from portico.app.app_context import AppContext
 from portico.interfaces.cli.services import (
     AtLogin,
     NoBackground,
@@ -22,7 +22,7 @@ _FLEETING: Final = ("/uv/archive-v", "/uv/environments-v", "/uv/builds-v")
 """Folders in which `uvx` keeps what it runs, for as long as it likes."""
 
 
-def at_login(ground: Ground) -> AtLogin:
+def at_login(ground: AppContext) -> AtLogin:
     """Raises `NoBackground`."""
     environment = process_environment()
     variables = {
@@ -71,5 +71,5 @@ def _absolute(path: str) -> str:
     return str(Path(path).expanduser().absolute())
 
 
-def _config(ground: Ground) -> list[str]:
+def _config(ground: AppContext) -> list[str]:
     return [] if ground.config is None else ["--config", str(ground.config.absolute())]

@@ -22,12 +22,12 @@ from portico.adapters.sandbox.probes.attempts import CanaryAttempts, situation
 from portico.adapters.sandbox.server_processes import Looking, ServerCells, ServerWalls
 from portico.adapters.system.files import short_folder
 from portico.adapters.system.removing import remove_tree
-from portico.app.app_context import Ground
-from portico.sandbox.core.errors import BoxUnavailable
+from portico.app.app_context import AppContext
+from portico.sandbox.core.errors import SandboxUnavailable
 from portico.sandbox.core.probes import Backend, Report
 from portico.sandbox.core.profile import Limits
 from portico.sandbox.probes import SelfTest
-from portico.sandbox.requests import Box
+from portico.sandbox.requests import Sandbox
 from portico.settings.load import process_environment
 
 _log: Final = logging.getLogger("portico.sandbox")
@@ -43,19 +43,19 @@ _PACKAGE: Final = Path(__file__).parents[1]
 
 
 @dataclass(slots=True)
-class Boxes:
+class Sandboxes:
     """Tried when the first one asks, or before; whoever comes meanwhile waits."""
 
-    ground: Ground
+    app: AppContext
     reports: Sequence[Report] | None = None
     """Of those that were tried; None while that goes on."""
-    _offered: Box | None = None
+    _offered: Sandbox | None = None
     _tried_at: float = 0.0
     _lacking: set[Backend] = field(default_factory=set)
     _trying: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def find(self) -> Box:
-        """The first that let nothing out. Raises `BoxUnavailable`."""
+    async def find(self) -> Sandbox:
+        """The first that let nothing out. Raises `SandboxUnavailable`."""
         async with self._trying:
             if self.reports is None or self._is_to_be_tried_again():
                 self._offered, self.reports = await self._tried()
@@ -77,10 +77,10 @@ class Boxes:
 
     async def try_out(self) -> None:
         """So that it is known which one there is, before anybody needs it."""
-        with suppress(BoxUnavailable):
+        with suppress(SandboxUnavailable):
             await self.find()
 
-    async def _tried(self) -> tuple[Box | None, Sequence[Report]]:
+    async def _tried(self) -> tuple[Sandbox | None, Sequence[Report]]:
         reports: list[Report] = []
         self._lacking.clear()
         for backend in self._wanted:
@@ -96,12 +96,12 @@ class Boxes:
 
     @property
     def _wanted(self) -> Sequence[Backend]:
-        named = self.ground.loaded.settings.box.backend
+        named = self.app.loaded.settings.box.backend
         return [each for each in Backend if named in {"auto", each.value}]
 
-    async def _probed(self, box: Box) -> Report:
+    async def _probed(self, box: Sandbox) -> Report:
         folder = await asyncio.to_thread(_reachable_folder)
-        attempts = CanaryAttempts(folder, run_as=self.ground.loaded.settings.box.run_as)
+        attempts = CanaryAttempts(folder, run_as=self.app.loaded.settings.box.run_as)
         try:
             with _nothing_said(_WAY_OUT):  # what the probes are refused is no news
                 [report] = await SelfTest(attempts=attempts, situation=situation())([box])
@@ -109,10 +109,10 @@ class Boxes:
             await asyncio.to_thread(remove_tree, folder)
         return report
 
-    def _made(self, backend: Backend, report: Report | None = None) -> Box:
+    def _made(self, backend: Backend, report: Report | None = None) -> Sandbox:
         groups = find_groups()
         if report is None:
-            lack = lack_of(backend, run_as=self.ground.loaded.settings.box.run_as)
+            lack = lack_of(backend, run_as=self.app.loaded.settings.box.run_as)
             report = Report(
                 backend=backend,
                 missing=None if lack is None else lack.reason,
@@ -121,45 +121,45 @@ class Boxes:
             )
         return self._box(report, groups)
 
-    def _box(self, report: Report, groups: Groups | None) -> Box:
-        paths = self.ground.loaded.paths
+    def _box(self, report: Report, groups: Groups | None) -> Sandbox:
+        paths = self.app.loaded.paths
         return _KINDS[report.backend](
-            hidden=own_places(self.ground),
+            hidden=own_places(self.app),
             lent=[paths.homes, paths.workspaces],
-            run_as=self.ground.loaded.settings.box.run_as,
+            run_as=self.app.loaded.settings.box.run_as,
             dialer=Dialer(),
             report=report,
             groups=groups,
         )
 
     def walls(self) -> ServerWalls:
-        paths = self.ground.loaded.paths
+        paths = self.app.loaded.paths
         return ServerWalls(
             find=self.find,
             lacks=self.lacks,
             looking=self._looking(),
-            bounds=Bounds.of(own_places(self.ground), [paths.homes, paths.workspaces]),
-            named=self.ground.loaded.settings.box.unboxed,
+            bounds=Bounds.of(own_places(self.app), [paths.homes, paths.workspaces]),
+            named=self.app.loaded.settings.box.unboxed,
         )
 
     def cells(self) -> ServerCells:
-        settings = self.ground.loaded.settings.box
+        settings = self.app.loaded.settings.box
         return ServerCells(
             find=self.find,
             lacks=self.lacks,
             looking=self._looking(),
-            homes=self.ground.loaded.paths.homes,
+            homes=self.app.loaded.paths.homes,
             limits=Limits(memory=settings.memory_mb * _MEGABYTE, processes=settings.processes),
             named=settings.unboxed,
         )
 
     def _looking(self) -> Looking:
-        hidden = tuple(os.path.realpath(each) for each in own_places(self.ground))
+        hidden = tuple(os.path.realpath(each) for each in own_places(self.app))
         program = tuple(os.path.realpath(each) for each in (sys.prefix, _PACKAGE))
         return Looking(Reserved(str(Path.home()), hidden, program), process_environment())
 
 
-def own_places(ground: Ground) -> Sequence[Path]:
+def own_places(ground: AppContext) -> Sequence[Path]:
     """What nobody else is shown: our settings and keys, our data, our logs, our sockets."""
     paths = ground.loaded.paths
     named = [] if ground.config is None else [ground.config.absolute()]
@@ -182,17 +182,17 @@ def _nothing_said(logger: logging.Logger) -> Iterator[None]:
         logger.disabled = False
 
 
-def _unavailable(reports: Sequence[Report]) -> BoxUnavailable:
+def _unavailable(reports: Sequence[Report]) -> SandboxUnavailable:
     if not reports:
-        return BoxUnavailable(
+        return SandboxUnavailable(
             "the setting box.backend is none", fix="portico config set box.backend auto"
         )
     for report in reports:
         if report.missing is None:
             names = ", ".join(probe.name for probe in report.escapes)
-            return BoxUnavailable(f"{report.backend} does not hold: {names}")
+            return SandboxUnavailable(f"{report.backend} does not hold: {names}")
     last = reports[-1]
-    return BoxUnavailable(f"{last.backend}: {last.missing}", fix=last.fix)
+    return SandboxUnavailable(f"{last.backend}: {last.missing}", fix=last.fix)
 
 
 def _tell(report: Report) -> None:

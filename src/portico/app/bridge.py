@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from portico.adapters.cross_domain.approval_runs import RunErrands
+from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns
 from portico.adapters.cross_domain.embeddings import MessageMeaning
 from portico.adapters.crypto import AesSivSeal, Ed25519Signing
 from portico.adapters.postgres.bridge.conversations import (
@@ -28,11 +28,11 @@ from portico.adapters.postgres.bridge.search import (
 from portico.adapters.postgres.bridge.work_items import PostgresWorks
 from portico.adapters.postgres.guard.principals import PostgresPeople
 from portico.adapters.postgres.transaction import BusAfterCommit, EnginePool
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.gateway import Opened
-from portico.app.guard_wiring import ApprovalDoors
+from portico.app.guard_wiring import ApprovalDependencies
 from portico.app.run_workers import Lasting, ended, kept_up, starting
-from portico.app.shared_dependencies import Outside
+from portico.app.shared_dependencies import SharedDependencies
 from portico.bridge.activity import Bulletin, Cursors, FollowConversations
 from portico.bridge.attachments import Attach, FetchAttachment
 from portico.bridge.conversations import (
@@ -97,7 +97,7 @@ from portico.bridge.projects import (
 )
 from portico.bridge.read_state import CountUnread, MarkOne, MarkRead, ShowInbox
 from portico.bridge.search import EmbedMessages, Meaning, MessageSearch, SearchMessages
-from portico.bridge.taint import Marks
+from portico.bridge.taint import TaintRecorder
 from portico.bridge.work_items import (
     AddWork,
     ClaimWork,
@@ -110,8 +110,8 @@ from portico.bridge.work_items import (
 from portico.engine.ports import Bus, Seal
 from portico.engine.runs import Kind
 from portico.guard.approvals import AskApproval
-from portico.guard.authentication import AsTheyAre
-from portico.guard.ports import Audit, Contexts, KeyRing, Together
+from portico.guard.authentication import RevalidatePrincipal
+from portico.guard.ports import Audit, Contexts, KeyRing, UnitOfWork
 from portico.interfaces.http.use_cases import (
     BridgeUseCases,
     LettingOutUseCases,
@@ -125,7 +125,7 @@ from portico.workflows.execution import EngineSide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BridgeDoors:
+class BridgeDependencies:
     projects: Projects
     conversations: Conversations
     messages: Messages
@@ -148,7 +148,7 @@ class BridgeDoors:
     seal: Seal
     bus: Bus
     """That speaks once what it speaks of can be seen."""
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
@@ -156,21 +156,21 @@ class BridgeDoors:
     """Seconds until a conversation is looked at without a wake-up, which may have been lost."""
 
     @property
-    def marks(self) -> Marks:
-        return Marks(self.contexts)
+    def taint(self) -> TaintRecorder:
+        return TaintRecorder(self.contexts)
 
     @property
-    def as_they_are(self) -> AsTheyAre:
-        return AsTheyAre(key_ring=self.key_ring, clock=self.clock)
+    def as_they_are(self) -> RevalidatePrincipal:
+        return RevalidatePrincipal(key_ring=self.key_ring, clock=self.clock)
 
 
-def assemble_bridge(doors: BridgeDoors) -> BridgeUseCases:
+def assemble_bridge(doors: BridgeDependencies) -> BridgeUseCases:
     return BridgeUseCases(talk=_talk(doors), things=_things(doors), letting_out=_letting_out(doors))
 
 
-def _talk(doors: BridgeDoors) -> TalkUseCases:
+def _talk(doors: BridgeDependencies) -> TalkUseCases:
     projects, conversations, messages = doors.projects, doors.conversations, doors.messages
-    marks, together, audit = doors.marks, doors.together, doors.audit
+    marks, together, audit = doors.taint, doors.unit_of_work, doors.audit
     clock, entropy, read_state = doors.clock, doors.entropy, doors.read_state
     cursors = Cursors(doors.seal)
     bulletin = Bulletin(
@@ -182,17 +182,17 @@ def _talk(doors: BridgeDoors) -> TalkUseCases:
     )
     here, message = OpenConversation(conversations, marks), OpenMessage(messages, marks)
     return TalkUseCases(
-        create_project=CreateProject(projects=projects, marks=marks, clock=clock, entropy=entropy),
-        show_project=ShowProject(projects=projects, marks=marks),
+        create_project=CreateProject(projects=projects, taint=marks, clock=clock, entropy=entropy),
+        show_project=ShowProject(projects=projects, taint=marks),
         change_project=ChangeProject(
-            projects=projects, marks=marks, together=together, audit=audit, clock=clock
+            projects=projects, taint=marks, unit_of_work=together, audit=audit, clock=clock
         ),
-        list_projects=ListProjects(projects=projects, marks=marks),
+        list_projects=ListProjects(projects=projects, taint=marks),
         create_conversation=CreateConversation(
             open_project=OpenProject(projects, marks),
             conversations=conversations,
-            marks=marks,
-            together=together,
+            taint=marks,
+            unit_of_work=together,
             audit=audit,
             clock=clock,
             entropy=entropy,
@@ -201,27 +201,27 @@ def _talk(doors: BridgeDoors) -> TalkUseCases:
         change_conversation=ChangeConversation(
             conversations=conversations,
             open_conversation=here,
-            marks=marks,
-            together=together,
+            taint=marks,
+            unit_of_work=together,
             audit=audit,
             clock=clock,
         ),
         list_conversations=ListConversations(
-            projects=projects, conversations=conversations, marks=marks
+            projects=projects, conversations=conversations, taint=marks
         ),
         list_participants=ListParticipants(conversations=conversations, open_conversation=here),
         join=Join(
             conversations=conversations,
             open_conversation=here,
-            marks=marks,
-            together=together,
+            taint=marks,
+            unit_of_work=together,
             audit=audit,
         ),
         leave=Leave(
             conversations=conversations,
             open_conversation=here,
-            marks=marks,
-            together=together,
+            taint=marks,
+            unit_of_work=together,
             audit=audit,
         ),
         mute=Mute(conversations=conversations),
@@ -231,117 +231,117 @@ def _talk(doors: BridgeDoors) -> TalkUseCases:
             messages=messages,
             attachments=doors.attachments,
             people=doors.people,
-            marks=marks,
+            taint=marks,
             bus=doors.bus,
             clock=clock,
             entropy=entropy,
         ),
-        edit_message=EditMessage(messages=messages, open_message=message, marks=marks, clock=clock),
+        edit_message=EditMessage(messages=messages, open_message=message, taint=marks, clock=clock),
         delete_message=DeleteMessage(
             messages=messages,
             open_message=message,
-            marks=marks,
-            together=together,
+            taint=marks,
+            unit_of_work=together,
             audit=audit,
             clock=clock,
         ),
-        show_versions=ShowVersions(messages=messages, open_message=message, marks=marks),
+        show_versions=ShowVersions(messages=messages, open_message=message, taint=marks),
         read_messages=ReadMessages(
             messages=messages,
-            marks=marks,
+            taint=marks,
             cursors=cursors,
             bulletin=bulletin,
             as_they_are=doors.as_they_are,
         ),
         look_back=LookBack(
-            messages=messages, marks=marks, cursors=Cursors(doors.seal, Direction.BACK)
+            messages=messages, taint=marks, cursors=Cursors(doors.seal, Direction.BACK)
         ),
-        read_thread=ReadThread(messages=messages, open_message=message, marks=marks),
+        read_thread=ReadThread(messages=messages, open_message=message, taint=marks),
         show_message=ShowMessage(open_message=message),
-        tail_cursor=TailCursor(messages=messages, marks=marks, cursors=cursors),
+        tail_cursor=TailCursor(messages=messages, taint=marks, cursors=cursors),
         mark_read=MarkRead(read_state=read_state, cursors=cursors),
         mark_one=MarkOne(read_state=read_state, open_message=message),
-        acknowledge=Acknowledge(messages=messages, open_message=message, marks=marks, clock=clock),
+        acknowledge=Acknowledge(messages=messages, open_message=message, taint=marks, clock=clock),
         list_acknowledged=ListAcknowledged(messages=messages, open_message=message),
-        count_unread=CountUnread(read_state=read_state, marks=marks),
+        count_unread=CountUnread(read_state=read_state, taint=marks),
         show_inbox=ShowInbox(
             conversations=conversations,
             messages=messages,
             read_state=read_state,
-            marks=marks,
+            taint=marks,
             clock=clock,
         ),
         follow_conversations=FollowConversations(
-            conversations=conversations, bulletin=bulletin, marks=marks
+            conversations=conversations, bulletin=bulletin, taint=marks
         ),
-        search_messages=SearchMessages(search=doors.search, meaning=doors.meaning, marks=marks),
-        who_am_i=WhoAmI(marks=marks),
+        search_messages=SearchMessages(search=doors.search, meaning=doors.meaning, taint=marks),
+        who_am_i=WhoAmI(taint=marks),
         name_people=NamePeople(people=doors.people),
     )
 
 
-def _things(doors: BridgeDoors) -> ThingUseCases:
-    marks, clock, entropy = doors.marks, doors.clock, doors.entropy
+def _things(doors: BridgeDependencies) -> ThingUseCases:
+    marks, clock, entropy = doors.taint, doors.clock, doors.entropy
     memory, attachments, leases = doors.memory, doors.attachments, doors.leases
     works, presences = doors.works, doors.presences
     here = OpenProject(doors.projects, marks)
     work = OpenWork(here, works, marks)
     return ThingUseCases(
-        remember=Remember(open_project=here, memory=memory, marks=marks, clock=clock),
-        recall=Recall(open_project=here, memory=memory, marks=marks),
-        forget=Forget(open_project=here, memory=memory, marks=marks, clock=clock),
-        list_memory=ListMemory(open_project=here, memory=memory, marks=marks),
-        search_memory=SearchMemory(open_project=here, memory=memory, marks=marks),
-        memory_history=MemoryHistory(open_project=here, memory=memory, marks=marks),
-        attach=Attach(open_project=here, attachments=attachments, marks=marks, clock=clock),
-        fetch_attachment=FetchAttachment(attachments=attachments, marks=marks),
+        remember=Remember(open_project=here, memory=memory, taint=marks, clock=clock),
+        recall=Recall(open_project=here, memory=memory, taint=marks),
+        forget=Forget(open_project=here, memory=memory, taint=marks, clock=clock),
+        list_memory=ListMemory(open_project=here, memory=memory, taint=marks),
+        search_memory=SearchMemory(open_project=here, memory=memory, taint=marks),
+        memory_history=MemoryHistory(open_project=here, memory=memory, taint=marks),
+        attach=Attach(open_project=here, attachments=attachments, taint=marks, clock=clock),
+        fetch_attachment=FetchAttachment(attachments=attachments, taint=marks),
         take_lease=TakeLease(
-            open_project=here, leases=leases, marks=marks, clock=clock, entropy=entropy
+            open_project=here, leases=leases, taint=marks, clock=clock, entropy=entropy
         ),
-        renew_lease=RenewLease(open_project=here, leases=leases, marks=marks),
-        release_lease=ReleaseLease(open_project=here, leases=leases, marks=marks),
+        renew_lease=RenewLease(open_project=here, leases=leases, taint=marks),
+        release_lease=ReleaseLease(open_project=here, leases=leases, taint=marks),
         check_lease=CheckLease(open_project=here, leases=leases),
         list_leases=ListLeases(open_project=here, leases=leases),
-        add_work=AddWork(open_project=here, works=works, marks=marks, clock=clock, entropy=entropy),
+        add_work=AddWork(open_project=here, works=works, taint=marks, clock=clock, entropy=entropy),
         show_work=ShowWork(open_work=work),
-        list_work=ListWork(open_project=here, works=works, marks=marks),
+        list_work=ListWork(open_project=here, works=works, taint=marks),
         claim_work=ClaimWork(open_work=work, works=works, clock=clock),
         hand_over_work=HandOverWork(open_work=work, works=works, clock=clock),
         end_work=EndWork(open_work=work, works=works, clock=clock),
-        say_presence=SayPresence(open_project=here, presences=presences, marks=marks, clock=clock),
+        say_presence=SayPresence(open_project=here, presences=presences, taint=marks, clock=clock),
         list_presence=ListPresence(open_project=here, presences=presences, clock=clock),
     )
 
 
 def ask_to_lower(
-    approvals: ApprovalDoors, engine: EngineSide, kind: str = DECLASSIFICATION
+    approvals: ApprovalDependencies, engine: EngineSide, kind: str = DECLASSIFICATION
 ) -> AskApproval:
     """Whoever says yes lets a run go on, which was begun with the request."""
     clock, entropy = approvals.clock, approvals.entropy
-    errands = RunErrands(
-        start_run=starting(engine.runs, engine.line, clock, entropy, kind),
+    errands = EngineApprovalRuns(
+        start_run=starting(engine.runs, engine.queue, clock, entropy, kind),
         runs=engine.runs,
-        line=engine.line,
+        queue=engine.queue,
         bus=engine.bus,
         kind=kind,
     )
-    return replace(approvals.ask_first().ask, errands=errands)
+    return replace(approvals.ask_first().ask, approval_runs=errands)
 
 
-def _letting_out(doors: BridgeDoors) -> LettingOutUseCases:
-    message = OpenMessage(doors.messages, doors.marks)
+def _letting_out(doors: BridgeDependencies) -> LettingOutUseCases:
+    message = OpenMessage(doors.messages, doors.taint)
     return LettingOutUseCases(
         propose_declassification=ProposeDeclassification(
             conversations=doors.conversations,
             open_message=message,
-            marks=doors.marks,
+            taint=doors.taint,
             scan=doors.scan,
             ask=doors.ask,
         ),
         list_declassifications=ListDeclassifications(
             declassifications=doors.declassifications,
             open_message=message,
-            marks=doors.marks,
+            taint=doors.taint,
             signing=doors.signing,
         ),
         export_project=ExportProject(
@@ -350,7 +350,7 @@ def _letting_out(doors: BridgeDoors) -> LettingOutUseCases:
             messages=doors.messages,
             memory=doors.memory,
             works=doors.works,
-            marks=doors.marks,
+            taint=doors.taint,
             as_they_are=doors.as_they_are,
             audit=doors.audit,
         ),
@@ -397,7 +397,7 @@ class OpenedBridge:
                 await ended(tasks)
 
 
-def open_bridge(ground: Ground, outside: Outside, opened: Opened) -> OpenedBridge:
+def open_bridge(ground: AppContext, outside: SharedDependencies, opened: Opened) -> OpenedBridge:
     meaning = MessageMeaning(opened.gateway.over_http.find_tools.look_up.static)
     doors = _doors(ground, outside, opened, meaning)
     lowering = _carrying_out(doors, opened)
@@ -410,11 +410,11 @@ def open_bridge(ground: Ground, outside: Outside, opened: Opened) -> OpenedBridg
 
 
 def _doors(
-    ground: Ground, outside: Outside, opened: Opened, meaning: MessageMeaning
-) -> BridgeDoors:
+    ground: AppContext, outside: SharedDependencies, opened: Opened, meaning: MessageMeaning
+) -> BridgeDependencies:
     transactions, clock, pepper = outside.transactions, outside.clock, ground.pepper()
     plans = opened.gateway.programs.workflows
-    return BridgeDoors(
+    return BridgeDependencies(
         projects=PostgresProjects(transactions),
         conversations=PostgresConversations(transactions, clock),
         messages=PostgresMessages(transactions),
@@ -435,14 +435,14 @@ def _doors(
         key_ring=plans.approvals.key_ring,
         seal=AesSivSeal.from_pepper(pepper),
         bus=BusAfterCommit(outside.bus, transactions),
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         audit=outside.audit,
         clock=clock,
         entropy=outside.entropy,
     )
 
 
-def _carrying_out(doors: BridgeDoors, opened: Opened) -> CarryOutDeclassification:
+def _carrying_out(doors: BridgeDependencies, opened: Opened) -> CarryOutDeclassification:
     approvals = opened.gateway.programs.workflows.approvals
     return CarryOutDeclassification(
         approvals=approvals.approvals,
@@ -453,14 +453,16 @@ def _carrying_out(doors: BridgeDoors, opened: Opened) -> CarryOutDeclassificatio
         key_ring=doors.key_ring,
         news=approvals.news,
         audit=doors.audit,
-        together=doors.together,
+        unit_of_work=doors.unit_of_work,
         bus=doors.bus,
         clock=doors.clock,
         entropy=doors.entropy,
     )
 
 
-async def _embedding(ground: Ground, outside: Outside, meaning: MessageMeaning) -> None:
+async def _embedding(
+    ground: AppContext, outside: SharedDependencies, meaning: MessageMeaning
+) -> None:
     """Until cancelled. Without the engine's address nobody here knows in which spaces there is
     something to do."""
     address = ground.store.addresses.engine

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portico.app.app_context import Ground, reachable
+from portico.app.app_context import AppContext, reachable
 from portico.interfaces.cli.services import (
-    House,
+    CliServices,
     Provisioned,
     SettingChange,
     SettingEntry,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PorticoDemo:
-    house: House
+    services: CliServices
     paths: Paths
 
     def forget(self) -> None:
@@ -45,46 +45,46 @@ class PorticoDemo:
 
 @dataclass(frozen=True)
 class PorticoHouse:
-    ground: Ground = field(default_factory=Ground)
+    app: AppContext = field(default_factory=AppContext)
     in_demo: bool = False
     """Entered with the keys of the space of `portico demo`."""
 
     @property
     def version(self) -> str:
-        return self.ground.version
+        return self.app.version
 
     def with_flags(self, *, config: Path | None, flags: Mapping[str, object]) -> "PorticoHouse":
-        before = self.ground
-        ground = Ground(config or before.config, {**before.flags, **flags})
+        before = self.app
+        ground = AppContext(config or before.config, {**before.flags, **flags})
         return PorticoHouse(ground, self.in_demo)
 
     def whereabouts(self) -> Whereabouts:
         from portico.settings.load import own_file, process_environment
 
-        paths = self.ground.loaded.paths
+        paths = self.app.loaded.paths
         own, programs = self._key_files
         return Whereabouts(
-            server_url=self.ground.server_url,
-            remote=self.ground.loaded.settings.client.server,
-            private_socket=self.ground.private_socket,
-            config_file=own_file(process_environment(), self.ground.config),
+            server_url=self.app.server_url,
+            remote=self.app.loaded.settings.client.server,
+            private_socket=self.app.private_socket,
+            config_file=own_file(process_environment(), self.app.config),
             key_file=own,
             agent_key_file=programs,
             data=paths.data,
             backups=paths.backups,
-            log_file=paths.log_file if self.ground.loaded.settings.log.file else None,
+            log_file=paths.log_file if self.app.loaded.settings.log.file else None,
         )
 
     @property
     def _key_files(self) -> tuple[Path, Path]:
         """The user's, and that of their programs."""
-        paths = self.ground.loaded.paths
+        paths = self.app.loaded.paths
         if self.in_demo:
             return paths.demo_key_file, paths.demo_agent_key_file
-        return paths.key_file, self.ground.agent_key_file
+        return paths.key_file, self.app.agent_key_file
 
     def settings(self) -> Sequence[SettingEntry]:
-        loaded = self.ground.loaded
+        loaded = self.app.loaded
         return [
             SettingEntry(path, _as_json(value), loaded.origin(path).describe(path))
             for path, value in loaded.leaves()
@@ -106,7 +106,7 @@ class PorticoHouse:
         from portico.settings.edit import STARTER, read_as_it_is, with_setting, without_setting
         from portico.settings.load import InvalidSettings, check, own_file, process_environment
 
-        file = own_file(process_environment(), self.ground.config)
+        file = own_file(process_environment(), self.app.config)
         text = read_as_it_is(file) if file.exists() else STARTER
         try:
             changed = (
@@ -117,7 +117,7 @@ class PorticoHouse:
             check(changed, file)
         except InvalidSettings as error:
             fix = "Nothing was written. What each setting may be: portico config schema"
-            raise InvalidSettings(error.flaws, fix=fix) from error
+            raise InvalidSettings(error.field_errors, fix=fix) from error
         write_private(file.resolve(), changed)
         return SettingChange(file=file, overruled_by=self._overrules(path, file))
 
@@ -126,7 +126,7 @@ class PorticoHouse:
         from portico.settings.load import InvalidSettings, UnreadableSettings
 
         try:
-            loaded = Ground(self.ground.config, self.ground.flags).loaded
+            loaded = AppContext(self.app.config, self.app.flags).loaded
         except (
             InvalidSettings,
             UnreadableSettings,
@@ -139,12 +139,12 @@ class PorticoHouse:
     def importing(self) -> "GroundImporting":
         from portico.app.install import GroundImporting
 
-        return GroundImporting(self.ground, self.change_setting)
+        return GroundImporting(self.app, self.change_setting)
 
     def connecting(self) -> "ClientConnections":
         from portico.app.client_configs import connections
 
-        return connections(self.ground)
+        return connections(self.app)
 
     def expressions(self) -> "Expressions":
         from portico.adapters.jmespath.expressions import JmespathExpressions
@@ -154,23 +154,23 @@ class PorticoHouse:
     def encoders(self) -> "GroundEncoders":
         from portico.app.encoders import GroundEncoders
 
-        return GroundEncoders(self.ground)
+        return GroundEncoders(self.app)
 
     def store(self) -> "PostgresStore":
-        return self.ground.store
+        return self.app.store
 
     def migrate(self) -> "MigrateStore":
-        return self.ground.migrate()
+        return self.app.migrate()
 
     def store_upgrade(self) -> "StoreUpgrade":
         from portico.adapters.postgres.source import open_upgrade
 
-        return open_upgrade(self.ground.wanted_store)
+        return open_upgrade(self.app.wanted_store)
 
     def archive(self) -> "Archive":
         from portico.adapters.postgres.embedded.programs import PostgresArchive, client_programs
 
-        return PostgresArchive(self.ground.store.owner_address, client_programs)
+        return PostgresArchive(self.app.store.owner_address, client_programs)
 
     def provision(self, admin_dsn: str, *, rotate: bool, write: bool) -> Provisioned:
         from portico.adapters.postgres.addresses import new_passwords
@@ -182,7 +182,7 @@ class PorticoHouse:
         passwords = new_passwords(system_entropy).by_role
         provision(admin_dsn, passwords, rotate=rotate)
         addresses = provisioned_addresses(admin_dsn, passwords)
-        file = self.ground.loaded.paths.provisioned_file if write else None
+        file = self.app.loaded.paths.provisioned_file if write else None
         if file is not None:
             write_private(file, as_toml({"database": addresses}))
         named = {f"database.{name}": address for name, address in addresses.items()}
@@ -193,31 +193,31 @@ class PorticoHouse:
     ) -> Welcome:
         from portico.app.install import install
 
-        return await install(self.ground, admin=admin, recover=recover, progress=progress)
+        return await install(self.app, admin=admin, recover=recover, progress=progress)
 
     async def rotate_vault(self) -> "Rotated":
         from portico.app.secrets import rotate_vault
 
-        return await rotate_vault(self.ground)
+        return await rotate_vault(self.app)
 
     def keeping(self) -> "GroundKeeping":
         from portico.app.supervision import GroundKeeping
 
-        return GroundKeeping(self.ground)
+        return GroundKeeping(self.app)
 
     def uninstalling(self) -> "GroundUninstalling":
         from portico.app.uninstall import GroundUninstalling
 
-        return GroundUninstalling(self.ground)
+        return GroundUninstalling(self.app)
 
     def serve(self, announce: Callable[[str], None], *, started_by: str) -> None:
         from portico.adapters.system.bind_address import AddressTaken, by_another
         from portico.app.serve import serve
 
         try:
-            serve(self.ground, announce, started_by)
+            serve(self.app, announce, started_by)
         except AddressTaken as taken:
-            private = self.ground.private_socket
+            private = self.app.private_socket
             if not by_another(reachable(taken.host), taken.port, private):
                 raise
             raise AddressTaken(taken.host, taken.port, by_another=True) from taken
@@ -225,11 +225,11 @@ class PorticoHouse:
     def serving(self) -> AbstractContextManager[bool]:
         from portico.app.supervision import serving_meanwhile
 
-        return serving_meanwhile(self.ground)
+        return serving_meanwhile(self.app)
 
     def demo(self) -> "PorticoDemo":
 
-        return PorticoDemo(PorticoHouse(self.ground, in_demo=True), self.ground.loaded.paths)
+        return PorticoDemo(PorticoHouse(self.app, in_demo=True), self.app.loaded.paths)
 
     def save_key(self, key: str, *, agent: bool = False) -> Path:
         from portico.adapters.system.files import write_private
@@ -243,8 +243,8 @@ class PorticoHouse:
         from portico.app.doctor import diagnosis
 
         # On ground of its own: what it opens and closes again is not closed to the other checks.
-        apart = PorticoHouse(Ground(self.ground.config, self.ground.flags))
-        return diagnosis(self.ground, apart.importing())
+        apart = PorticoHouse(AppContext(self.app.config, self.app.flags))
+        return diagnosis(self.app, apart.importing())
 
 
 def _as_json(value: object) -> "JsonValue":

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.client_configs import ClientFiles
-from portico.adapters.client_entry import ClientConnections, ClientPlaces, Kept
-from portico.app.app_context import Ground
+from portico.adapters.client_entry import ClientConnections, ClientPlaces, EntryStore
+from portico.app.app_context import AppContext
 from portico.gateway.core.config_documents import Described
 from portico.settings.load import own_file, process_environment
 
 # The configuration files of other programs, as this installation sees them.
 
 
-def client_files(ground: Ground) -> ClientFiles:
+def client_files(ground: AppContext) -> ClientFiles:
     environment = process_environment()
     return ClientFiles(
         home=Path.home(),
@@ -31,7 +31,7 @@ _CACHES: Final = frozenset({"archive-v0", "environments-v2"})
 """Folders of uv's cache, in which `uvx` runs programs."""
 
 
-def connections(ground: Ground) -> ClientConnections:
+def connections(ground: AppContext) -> ClientConnections:
     files = client_files(ground)
     environment = process_environment()
     program = own_program(sys.argv[0], sys.executable)
@@ -44,7 +44,7 @@ def connections(ground: Ground) -> ClientConnections:
     return ClientConnections(
         files=files,
         places=ClientPlaces(home=files.home, environment=environment, mac=sys.platform == "darwin"),
-        kept=Kept(ground.loaded.paths.clients),
+        stored=EntryStore(ground.loaded.paths.clients),
         folder=Path.cwd(),
         started=lambda home: home.started([*program, *named], given),
         in_use=lambda: _in_use(ground),
@@ -61,13 +61,13 @@ def own_program(called: str, python: str) -> Sequence[str]:
     return [str(beside)] if beside.exists() else [python, "-m", "portico"]
 
 
-def _in_use(ground: Ground) -> Sequence[Described]:
+def _in_use(ground: AppContext) -> Sequence[Described]:
     files = client_files(ground)
     named = (files.own_file, *files.absolute(ground.loaded.settings.gateway.imports))
     return [each for path in named if (each := files.read(str(path))) is not None]
 
 
-def _notes(ground: Ground, program: str, environment: Mapping[str, str]) -> Iterator[str]:
+def _notes(ground: AppContext, program: str, environment: Mapping[str, str]) -> Iterator[str]:
     if not ground.agent_key_file.exists() and ground.loaded.settings.client.server is None:
         yield "Portico is not set up here yet: portico init"
     if _CACHES & set(Path(program).parts):

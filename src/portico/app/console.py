@@ -7,13 +7,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from portico.adapters.crypto import AesSivSeal
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
-from portico.app.app_context import Ground
-from portico.app.shared_dependencies import Outside
+from portico.app.app_context import AppContext
+from portico.app.shared_dependencies import SharedDependencies
 from portico.engine.event_log import Tails
 from portico.interfaces.http.use_cases import GatewayUseCases, UseCases
 
 if TYPE_CHECKING:
-    from portico.interfaces.console.page import House
+    from portico.interfaces.console.page import ConsoleServices
 
 
 # The console, built when somebody first opens it: who never does loads no templates.
@@ -48,8 +48,8 @@ class LatePages:
 
     def __init__(
         self,
-        ground: Ground,
-        outside: Outside,
+        ground: AppContext,
+        outside: SharedDependencies,
         use: UseCases,
         gateway: GatewayUseCases,
         rooms: Mapping[str, object],
@@ -66,18 +66,18 @@ class LatePages:
 
 
 def console_house(
-    ground: Ground,
-    outside: Outside,
+    ground: AppContext,
+    outside: SharedDependencies,
     use: UseCases,
     gateway: GatewayUseCases,
     rooms: Mapping[str, object],
-) -> "House":
+) -> "ConsoleServices":
     from portico.interfaces.console.live import PageWords
-    from portico.interfaces.console.page import House
+    from portico.interfaces.console.page import ConsoleServices
 
     log = PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy)
     seal = AesSivSeal.from_pepper(ground.pepper())
-    return House(
+    return ConsoleServices(
         use=use,
         gateway=gateway,
         rooms=rooms,

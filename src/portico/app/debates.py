@@ -9,13 +9,13 @@ from decimal import Decimal
 from functools import partial
 from typing import Final
 
-from portico.adapters.cli_debaters.debaters import Availability, ProgramVoices
+from portico.adapters.cli_debaters.debaters import Availability, ProgramDebaters
 from portico.adapters.cli_debaters.programs import USUAL, programs_of
 from portico.adapters.cross_domain.debaters import (
-    AgentVoices,
+    AgentDebaters,
+    AllDebaters,
     DebateMaterial,
-    DebateVoices,
-    ModelVoices,
+    ModelDebaters,
 )
 from portico.adapters.cross_domain.embeddings import DebateMeaning
 from portico.adapters.cross_domain.event_sinks import WORDING, DebateTalk
@@ -25,7 +25,7 @@ from portico.adapters.crypto import AesSivSeal
 from portico.adapters.debate_logs import DebateLogs
 from portico.adapters.postgres.bridge.conversations import PostgresProjects
 from portico.adapters.postgres.bridge.memory import PostgresMemory
-from portico.adapters.postgres.debate.budgets import PostgresPurse
+from portico.adapters.postgres.debate.budgets import PostgresBudgetLedger
 from portico.adapters.postgres.debate.debates import PostgresBlackboard
 from portico.adapters.postgres.debate.outcomes import (
     PostgresOutcomes,
@@ -37,28 +37,28 @@ from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.tokens import O200k
 from portico.app.agents import OpenedAgents
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.bridge import OpenedBridge, ask_to_lower
 from portico.app.gateway import Opened
 from portico.app.run_workers import Lasting, ended, kept_up, starting
-from portico.app.shared_dependencies import Outside
+from portico.app.shared_dependencies import SharedDependencies
 from portico.bridge.core.declassification import found
 from portico.debate.analysis import RunAnalysis
 from portico.debate.conduct import DEBATE, CompareAnswers, HoldDebate, RunDebate, TakeUp
 from portico.debate.core.debates import Usual
 from portico.debate.core.questions import Cap
 from portico.debate.debaters import (
-    AskVoice,
-    ChooseVoices,
-    ListVoices,
+    AskDebater,
+    ChooseDebaters,
+    ListDebaters,
     ManagePersonas,
     ShortenAnswer,
 )
 from portico.debate.debates import (
     ANALYSIS,
     AskInChat,
-    LookAtDebates,
     PrepareDebate,
+    QueryDebates,
     RemoveDebate,
     ShareDebate,
     StartDebate,
@@ -71,23 +71,23 @@ from portico.debate.guests import AnswerAsGuest, HearGuests, JoinDebate, WaitAtS
 from portico.debate.outcomes import MarkOutcome, PromoteDebate
 from portico.debate.ports import (
     Blackboard,
+    BudgetLedger,
+    DebateContexts,
+    DebateEventSink,
+    Debaters,
     Logs,
     Material,
     Meaning,
     Outcomes,
     Personas,
     Promotion,
-    Purse,
     Seats,
-    Talk,
-    Tasks,
-    Voices,
 )
 from portico.debate.replay import KeepLogs, ReplayDebate
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
-from portico.guard.authentication import AsTheyAre
-from portico.guard.ports import Audit, Together
+from portico.guard.authentication import RevalidatePrincipal
+from portico.guard.ports import Audit, UnitOfWork
 from portico.interfaces.http.use_cases import DebateUseCases, UseCases
 from portico.interfaces.mcp.debate.definitions import DebateUses
 from portico.kernel.budget import Tokenizer
@@ -98,25 +98,25 @@ from portico.workflows.execution import EngineSide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DebateDoors:
-    voices: Voices
+class DebateDependencies:
+    debaters: Debaters
     blackboard: Blackboard
-    purse: Purse
+    budget_ledger: BudgetLedger
     seats: Seats
     outcomes: Outcomes
     personas: Personas
     meaning: Meaning
-    tasks: Tasks
+    tasks: DebateContexts
     material: Material
     promotion: Promotion
-    talk: Talk
+    event_sink: DebateEventSink
     logs: Logs
     engine: EngineSide
     """That carries debates out."""
     tokenizer: Tokenizer
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
-    as_they_are: AsTheyAre
+    as_they_are: RevalidatePrincipal
     clock: Clock
     entropy: Entropy
     usual: Usual = field(default_factory=Usual)
@@ -124,17 +124,17 @@ class DebateDoors:
     @property
     def prepare(self) -> PrepareDebate:
         return PrepareDebate(
-            choose_voices=ChooseVoices(voices=self.voices, usual=self.usual),
+            choose_voices=ChooseDebaters(debaters=self.debaters, usual=self.usual),
             personas=self.personas,
             material=self.material,
             tasks=self.tasks,
-            purse=self.purse,
+            budget_ledger=self.budget_ledger,
             usual=self.usual,
         )
 
     @property
-    def look(self) -> LookAtDebates:
-        return LookAtDebates(
+    def look(self) -> QueryDebates:
+        return QueryDebates(
             blackboard=self.blackboard,
             outcomes=self.outcomes,
             material=self.material,
@@ -143,15 +143,19 @@ class DebateDoors:
 
     @property
     def wake(self) -> WakeDebate:
-        return WakeDebate(runs=self.engine.runs, line=self.engine.line, bus=self.engine.bus)
+        return WakeDebate(runs=self.engine.runs, queue=self.engine.queue, bus=self.engine.bus)
 
 
-def assemble_debates(doors: DebateDoors) -> DebateUseCases:
+def assemble_debates(doors: DebateDependencies) -> DebateUseCases:
     blackboard, tasks, audit = doors.blackboard, doors.tasks, doors.audit
-    together, clock, engine = doors.together, doors.clock, doors.engine
+    together, clock, engine = doors.unit_of_work, doors.clock, doors.engine
     start, look, wake = _start(doors), doors.look, doors.wake
     follow = FollowDebate(
-        blackboard=blackboard, tasks=tasks, talk=doors.talk, book=engine.book, clock=clock
+        blackboard=blackboard,
+        tasks=tasks,
+        event_sink=doors.event_sink,
+        book=engine.book,
+        clock=clock,
     )
     join = JoinDebate(blackboard=blackboard, seats=doors.seats, tasks=tasks, wake=wake, audit=audit)
     return DebateUseCases(
@@ -167,10 +171,10 @@ def assemble_debates(doors: DebateDoors) -> DebateUseCases:
             tasks=tasks,
             book=engine.book,
             runs=engine.runs,
-            line=engine.line,
+            queue=engine.queue,
             bus=engine.bus,
             audit=audit,
-            together=together,
+            unit_of_work=together,
             clock=clock,
         ),
         join_debate=join,
@@ -186,52 +190,54 @@ def assemble_debates(doors: DebateDoors) -> DebateUseCases:
             tokenizer=doors.tokenizer,
         ),
         share_debate=ShareDebate(
-            blackboard=blackboard, tasks=tasks, audit=audit, together=together
+            blackboard=blackboard, tasks=tasks, audit=audit, unit_of_work=together
         ),
         promote_debate=PromoteDebate(blackboard=blackboard, tasks=tasks, promotion=doors.promotion),
         remove_debate=RemoveDebate(
-            blackboard=blackboard, tasks=tasks, logs=doors.logs, audit=audit, together=together
+            blackboard=blackboard, tasks=tasks, logs=doors.logs, audit=audit, unit_of_work=together
         ),
-        list_voices=ListVoices(voices=doors.voices),
+        list_voices=ListDebaters(debaters=doors.debaters),
         personas=ManagePersonas(personas=doors.personas, audit=audit, clock=clock),
-        budget=ProjectBudget(purse=doors.purse, material=doors.material, tasks=tasks, audit=audit),
+        budget=ProjectBudget(
+            budget_ledger=doors.budget_ledger, material=doors.material, tasks=tasks, audit=audit
+        ),
     )
 
 
-def _start(doors: DebateDoors) -> StartDebate:
+def _start(doors: DebateDependencies) -> StartDebate:
     engine = doors.engine
     return StartDebate(
         prepare=doors.prepare,
         blackboard=doors.blackboard,
         tasks=doors.tasks,
-        talk=doors.talk,
+        event_sink=doors.event_sink,
         book=engine.book,
-        start_run=starting(engine.runs, engine.line, doors.clock, doors.entropy, DEBATE, ANALYSIS),
+        start_run=starting(engine.runs, engine.queue, doors.clock, doors.entropy, DEBATE, ANALYSIS),
         audit=doors.audit,
-        together=doors.together,
+        unit_of_work=doors.unit_of_work,
         tokenizer=doors.tokenizer,
         clock=doors.clock,
         entropy=doors.entropy,
     )
 
 
-def debate_kinds(doors: DebateDoors) -> Sequence[Kind]:
+def debate_kinds(doors: DebateDependencies) -> Sequence[Kind]:
     """Nobody starts one by its name: it begins with a debate."""
     take_up, hold = _take_up(doors), _hold(doors)
-    run_debate = RunDebate(take_up=take_up, hold=hold)
+    run_debate = RunDebate(resume=take_up, hold=hold)
     return [
         Kind(name=DEBATE, work=run_debate),
-        Kind(name=ANALYSIS, work=RunAnalysis(take_up=take_up, hold=hold)),
+        Kind(name=ANALYSIS, work=RunAnalysis(resume=take_up, hold=hold)),
     ]
 
 
-def _take_up(doors: DebateDoors) -> TakeUp:
+def _take_up(doors: DebateDependencies) -> TakeUp:
     return TakeUp(
         blackboard=doors.blackboard,
-        purse=doors.purse,
+        budget_ledger=doors.budget_ledger,
         personas=doors.personas,
         tasks=doors.tasks,
-        talk=doors.talk,
+        event_sink=doors.event_sink,
         logs=doors.logs,
         bus=doors.engine.bus,
         as_they_are=doors.as_they_are,
@@ -240,26 +246,30 @@ def _take_up(doors: DebateDoors) -> TakeUp:
     )
 
 
-def _hold(doors: DebateDoors) -> HoldDebate:
-    blackboard, talk, clock = doors.blackboard, doors.talk, doors.clock
-    ask_voice = AskVoice(
-        voices=doors.voices,
+def _hold(doors: DebateDependencies) -> HoldDebate:
+    blackboard, talk, clock = doors.blackboard, doors.event_sink, doors.clock
+    ask_voice = AskDebater(
+        debaters=doors.debaters,
         blackboard=blackboard,
-        purse=doors.purse,
+        budget_ledger=doors.budget_ledger,
         tasks=doors.tasks,
-        talk=talk,
+        event_sink=talk,
         clock=clock,
     )
     return HoldDebate(
         ask_voice=ask_voice,
         hear_guests=HearGuests(
-            seats=doors.seats, blackboard=blackboard, ask_voice=ask_voice, talk=talk, clock=clock
+            seats=doors.seats,
+            blackboard=blackboard,
+            ask_voice=ask_voice,
+            event_sink=talk,
+            clock=clock,
         ),
         compare=CompareAnswers(meaning=doors.meaning),
         blackboard=blackboard,
-        purse=doors.purse,
+        budget_ledger=doors.budget_ledger,
         outcomes=doors.outcomes,
-        talk=talk,
+        event_sink=talk,
         clock=clock,
     )
 
@@ -305,8 +315,8 @@ class OpenedDebates:
 
 
 def open_debates(
-    ground: Ground,
-    outside: Outside,
+    ground: AppContext,
+    outside: SharedDependencies,
     opened: Opened,
     agents: OpenedAgents,
     bridge: OpenedBridge,
@@ -319,15 +329,17 @@ def open_debates(
     )
 
 
-def _doors(ground: Ground, outside: Outside, opened: Opened, agents: OpenedAgents) -> DebateDoors:
+def _doors(
+    ground: AppContext, outside: SharedDependencies, opened: Opened, agents: OpenedAgents
+) -> DebateDependencies:
     transactions, clock, entropy = outside.transactions, outside.clock, outside.entropy
     plans = opened.gateway.programs.workflows
     blackboard = PostgresBlackboard(transactions)
     settings = ground.loaded.settings.debate
-    return DebateDoors(
-        voices=_voices(settings, clock, agents),
+    return DebateDependencies(
+        debaters=_voices(settings, clock, agents),
         blackboard=blackboard,
-        purse=PostgresPurse(transactions),
+        budget_ledger=PostgresBudgetLedger(transactions),
         seats=PostgresSeats(transactions),
         outcomes=PostgresOutcomes(transactions),
         personas=PostgresPersonas(transactions),
@@ -347,20 +359,22 @@ def _doors(ground: Ground, outside: Outside, opened: Opened, agents: OpenedAgent
             scan=partial(found, known=ground.secrets.known_in),
             ask=ask_to_lower(plans.approvals, plans.engines.durable, PROMOTION),
         ),
-        talk=_talk(ground, outside, blackboard),
+        event_sink=_talk(ground, outside, blackboard),
         logs=_logs(ground, settings),
         engine=plans.engines.durable,
         tokenizer=O200k(),
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         audit=outside.audit,
-        as_they_are=AsTheyAre(key_ring=plans.approvals.key_ring, clock=clock),
+        as_they_are=RevalidatePrincipal(key_ring=plans.approvals.key_ring, clock=clock),
         clock=clock,
         entropy=entropy,
         usual=usual_of(settings),
     )
 
 
-def _carrying_out(doors: DebateDoors, outside: Outside, bridge: OpenedBridge) -> Kind:
+def _carrying_out(
+    doors: DebateDependencies, outside: SharedDependencies, bridge: OpenedBridge
+) -> Kind:
     """Of a copy that is less secret, once somebody has said yes."""
     work = CarryOutPromotion.beside(
         bridge.lowering,
@@ -372,20 +386,20 @@ def _carrying_out(doors: DebateDoors, outside: Outside, bridge: OpenedBridge) ->
 
 def usual_of(settings: DebateSettings) -> Usual:
     return Usual(
-        voices=settings.voices,
+        debaters=settings.voices,
         cap=Cap(tokens=settings.cap_tokens, money=Decimal(str(settings.cap_dollars))),
         deadline=timedelta(seconds=settings.deadline_seconds),
         thoroughness=settings.thoroughness,
     )
 
 
-def _voices(settings: DebateSettings, clock: Clock, agents: OpenedAgents) -> DebateVoices:
-    environment, doors, runs = process_environment(), agents.doors, agents.runs
-    return DebateVoices(
-        models=ModelVoices(
+def _voices(settings: DebateSettings, clock: Clock, agents: OpenedAgents) -> AllDebaters:
+    environment, doors, runs = process_environment(), agents.dependencies, agents.runs
+    return AllDebaters(
+        models=ModelDebaters(
             book=agents.models, models=agents.models, tokenizer=O200k(), clock=clock
         ),
-        agents=AgentVoices(
+        agents=AgentDebaters(
             agents=doors.agents,
             book=agents.models,
             traces=doors.traces,
@@ -394,7 +408,7 @@ def _voices(settings: DebateSettings, clock: Clock, agents: OpenedAgents) -> Deb
             follow=runs.follow_run,
             stop=runs.stop_run,
         ),
-        programs=ProgramVoices(
+        programs=ProgramDebaters(
             programs=programs_of({**USUAL, **settings.programs}),
             environment=environment,
             availability=Availability(environment),
@@ -403,14 +417,16 @@ def _voices(settings: DebateSettings, clock: Clock, agents: OpenedAgents) -> Deb
     )
 
 
-def _talk(ground: Ground, outside: Outside, blackboard: PostgresBlackboard) -> DebateTalk:
+def _talk(
+    ground: AppContext, outside: SharedDependencies, blackboard: PostgresBlackboard
+) -> DebateTalk:
     clock, seal = outside.clock, AesSivSeal.from_pepper(ground.pepper())
     log = PostgresEventLog(outside.transactions, outside.bus, clock, outside.entropy)
     tails = Tails(log=log, bus=outside.bus, seal=seal, wording=WORDING)
-    return DebateTalk(log=log, tails=tails, seal=seal, blackboard=blackboard, clock=clock)
+    return DebateTalk(log=log, tails=tails, encrypt=seal, blackboard=blackboard, clock=clock)
 
 
-def _logs(ground: Ground, settings: DebateSettings) -> DebateLogs:
+def _logs(ground: AppContext, settings: DebateSettings) -> DebateLogs:
     return DebateLogs(
         folder=ground.loaded.paths.debate_logs,
         on=settings.logs,

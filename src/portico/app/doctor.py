@@ -31,19 +31,19 @@ from portico.adapters.tokens import O200k
 from portico.agents.core.agent_checks import LEAST, room_for_talk
 from portico.agents.core.agents import Agent, AgentFilter
 from portico.agents.core.model_requests import ModelRef
-from portico.app.app_context import Ground, reachable
+from portico.app.app_context import AppContext, reachable
 from portico.app.client_configs import client_files
 from portico.app.models import client_for, providers_of
-from portico.app.secrets import SecretDoors
+from portico.app.secrets import SecretDependencies
 from portico.app.use_cases import entered
-from portico.engine.core.store import Finding, State
+from portico.engine.core.store import CheckResult, State
 from portico.engine.store import Diagnose
 from portico.gateway.core.servers import Server, Stdio
 from portico.gateway.core.start_diagnostics import OLDEST, getting, major
 from portico.gateway.start_diagnostics import Examined
 from portico.interfaces.cli.services import Importing
 from portico.kernel.errors import Kind, PorticoError, many
-from portico.sandbox.core.errors import AddressRefused, BoxUnavailable
+from portico.sandbox.core.errors import AddressRefused, SandboxUnavailable
 from portico.settings.load import process_environment
 
 # What can be wrong with the house as a whole: whether the key in the drawer opens its door, and
@@ -52,45 +52,45 @@ from portico.settings.load import process_environment
 
 @dataclass(frozen=True, slots=True)
 class CheckKey:
-    ground: Ground
+    app: AppContext
 
-    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # `init` makes a new one
-        file = self.ground.loaded.paths.key_file
+    async def __call__(self, *, mend: bool) -> CheckResult:  # noqa: ARG002 # `init` makes a new one
+        file = self.app.loaded.paths.key_file
         fix = "portico init"
         try:
-            async with entered(self.ground) as (_, caller):
+            async with entered(self.app) as (_, caller):
                 detail = f"opens as {caller.name}"
         except OSError:
             detail = f"there is no readable key in {file}"
-            return Finding(check="key", state=State.BROKEN, detail=detail, fix=fix)
+            return CheckResult(check="key", state=State.BROKEN, detail=detail, fix=fix)
         except PorticoError as error:
             if error.kind is Kind.DENIED:
                 detail = f"the key in {file} opens nothing"
-                return Finding(check="key", state=State.BROKEN, detail=detail, fix=fix)
-            return Finding(check="key", state=State.BROKEN, detail=str(error), fix=error.fix)
-        return Finding(check="key", state=State.GOOD, detail=detail)
+                return CheckResult(check="key", state=State.BROKEN, detail=detail, fix=fix)
+            return CheckResult(check="key", state=State.BROKEN, detail=str(error), fix=error.fix)
+        return CheckResult(check="key", state=State.GOOD, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRunning:
     """Whether what runs is what is installed: after an upgrade the old one goes on at first."""
 
-    ground: Ground
+    app: AppContext
 
-    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # whoever started it ends it
+    async def __call__(self, *, mend: bool) -> CheckResult:  # noqa: ARG002 # whoever started it ends it
         from portico.adapters.system.bind_address import told_version
 
-        private, installed = self.ground.private_socket, self.ground.version
-        port = self.ground.loaded.settings.server.port
-        key = self.ground.loaded.paths.key_file
+        private, installed = self.app.private_socket, self.app.version
+        port = self.app.loaded.settings.server.port
+        key = self.app.loaded.paths.key_file
         runs = None
         if private is not None and key.exists():
             runs = await asyncio.to_thread(told_version, private, port, key.read_text().strip())
         if runs is None:
-            return Finding(check="running", state=State.GOOD, detail="no server runs")
+            return CheckResult(check="running", state=State.GOOD, detail="no server runs")
         if runs == installed:
-            return Finding(check="running", state=State.GOOD, detail=f"{runs}, as installed")
-        return Finding(
+            return CheckResult(check="running", state=State.GOOD, detail=f"{runs}, as installed")
+        return CheckResult(
             check="running",
             state=State.WARNING,
             detail=f"the server is {runs}, and {installed} is installed",
@@ -103,38 +103,38 @@ class CheckBox:
     """Tries to get out of the box, as a server does when it starts. None is a warning: much can
     be done without, and what cannot says so itself."""
 
-    ground: Ground
+    app: AppContext
 
-    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # what is missing is the system's
-        from portico.app.box import Boxes
+    async def __call__(self, *, mend: bool) -> CheckResult:  # noqa: ARG002 # what is missing is the system's
+        from portico.app.box import Sandboxes
 
-        boxes = Boxes(self.ground)
+        boxes = Sandboxes(self.app)
         try:
             report = (await boxes.find()).report
-        except BoxUnavailable as error:
-            return Finding(check="box", state=State.WARNING, detail=str(error), fix=error.fix)
+        except SandboxUnavailable as error:
+            return CheckResult(check="box", state=State.WARNING, detail=str(error), fix=error.fix)
         held = f"{report.backend}, {len(report.probes)} probes held"
-        unboxed = self.ground.loaded.settings.box.unboxed
+        unboxed = self.app.loaded.settings.box.unboxed
         if unboxed:
             detail = f"{held}; without a box run: {', '.join(unboxed)}"
             fix = "portico config unset box.unboxed"
-            return Finding(check="box", state=State.WARNING, detail=detail, fix=fix)
-        return Finding(check="box", state=State.GOOD, detail=held)
+            return CheckResult(check="box", state=State.WARNING, detail=detail, fix=fix)
+        return CheckResult(check="box", state=State.GOOD, detail=held)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckClients:
-    ground: Ground
+    app: AppContext
 
-    async def __call__(self, *, mend: bool) -> Sequence[Finding]:  # noqa: ARG002 # the files are theirs
-        entries = client_files(self.ground).ours(Path.cwd())
+    async def __call__(self, *, mend: bool) -> Sequence[CheckResult]:  # noqa: ARG002 # the files are theirs
+        entries = client_files(self.app).ours(Path.cwd())
         lost = [(client, file, command) for client, file, command in entries if _is_lost(command)]
         if not lost:
             detail = f"{len(entries)} know of Portico"
-            return [Finding(check="clients", state=State.GOOD, detail=detail)]
+            return [CheckResult(check="clients", state=State.GOOD, detail=detail)]
         here = shutil.which("portico") or "the path of portico"
         return [
-            Finding(
+            CheckResult(
                 check="clients",
                 state=State.BROKEN,
                 detail=f"{client} starts {command}, which is not there",
@@ -154,34 +154,34 @@ _PATIENCE: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    ground: Ground
+    app: AppContext
 
-    async def __call__(self, *, mend: bool) -> Sequence[Finding]:  # noqa: ARG002 # whose model it is, decides
-        settings = self.ground.loaded.settings.models
+    async def __call__(self, *, mend: bool) -> Sequence[CheckResult]:  # noqa: ARG002 # whose model it is, decides
+        settings = self.app.loaded.settings.models
         providers = providers_of(settings, process_environment())
         try:
             agents = await self._agents()
         except (PorticoError, OSError):
             detail = "not known: no database, or no key"
-            return [Finding(check="context", state=State.WARNING, detail=detail)]
+            return [CheckResult(check="context", state=State.WARNING, detail=detail)]
         found = [each async for each in in_disguise(providers)]
         found += [each async for each in too_small(providers, agents)]
         detail = f"{many(len(agents), 'agent')}, none is short of it"
-        return found or [Finding(check="context", state=State.GOOD, detail=detail)]
+        return found or [CheckResult(check="context", state=State.GOOD, detail=detail)]
 
     async def _agents(self) -> Sequence[Agent]:
-        async with entered(self.ground) as (transactions, caller):
+        async with entered(self.app) as (transactions, caller):
             wanted = AgentFilter()
             return await PostgresAgents(transactions).page(caller, wanted, after=None, limit=_MOST)
 
 
-async def in_disguise(providers: Mapping[str, Provider]) -> AsyncIterator[Finding]:
+async def in_disguise(providers: Mapping[str, Provider]) -> AsyncIterator[CheckResult]:
     """Ollama, asked in OpenAI's words: there nobody can say how much it is to read, and it reads
     4,096 tokens unless its own settings say otherwise, and leaves out the rest without a word."""
     for each in providers.values():
         if each.kind is ProviderKind.COMPATIBLE and not each.found and await _is_ollama(each):
             root = each.url.removesuffix("/v1")
-            yield Finding(
+            yield CheckResult(
                 check="context",
                 state=State.WARNING,
                 detail=f"{each.name} is Ollama, asked in a way in which it cuts what is too long",
@@ -191,7 +191,7 @@ async def in_disguise(providers: Mapping[str, Provider]) -> AsyncIterator[Findin
 
 async def too_small(
     providers: Mapping[str, Provider], agents: Sequence[Agent]
-) -> AsyncIterator[Finding]:
+) -> AsyncIterator[CheckResult]:
     facts, count = OllamaFacts(), O200k().count
     for agent in agents:
         ref = ModelRef.parse(agent.spec.model)
@@ -204,12 +204,12 @@ async def too_small(
             yield _told(agent, provider, window)
 
 
-def _told(agent: Agent, provider: Provider, window: int) -> Finding:
+def _told(agent: Agent, provider: Provider, window: int) -> CheckResult:
     name, model = agent.spec.name, agent.spec.model
     set_here = provider.window == window
     larger = f"Choose a model with a larger window: portico agents edit {name}"
     raised = f"Raise window in [models.providers.{provider.name}], or take it out"
-    return Finding(
+    return CheckResult(
         check="context",
         state=State.WARNING,
         detail=f"{model} has {window:,} tokens, too few for the agent {name}",
@@ -241,48 +241,50 @@ _KEPT_IN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CheckSecrets:
-    ground: Ground
+    app: AppContext
 
-    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # what is lost stays lost
-        doors = SecretDoors(self.ground)
+    async def __call__(self, *, mend: bool) -> CheckResult:  # noqa: ARG002 # what is lost stays lost
+        doors = SecretDependencies(self.app)
         try:
             where = await doors.secrets.where()
             spaces = await asyncio.to_thread(lambda: {*doors.drawer.spaces()} - {OURS})
         except PorticoError as error:
-            return Finding(check="secrets", state=State.BROKEN, detail=str(error), fix=error.fix)
+            return CheckResult(
+                check="secrets", state=State.BROKEN, detail=str(error), fix=error.fix
+            )
         detail = (
             f"{_KEPT_IN[where]}, of {many(len(spaces), 'space')}" if spaces else _KEPT_IN[where]
         )
-        return Finding(check="secrets", state=State.GOOD, detail=detail)
+        return CheckResult(check="secrets", state=State.GOOD, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckVault:
     """Of two machines that share a database, each has to open what the other has sealed."""
 
-    ground: Ground
+    app: AppContext
 
-    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # no key can be guessed
-        doors = SecretDoors(self.ground)
+    async def __call__(self, *, mend: bool) -> CheckResult:  # noqa: ARG002 # no key can be guessed
+        doors = SecretDependencies(self.app)
         try:
             keys = await asyncio.to_thread(doors.vault_keys.read)
-            tally = await SealedRows(self.ground.store.owner_address).tally()
+            tally = await SealedRows(self.app.store.owner_address).tally()
         except PorticoError as error:
-            return Finding(check="vault", state=State.BROKEN, detail=str(error), fix=error.fix)
+            return CheckResult(check="vault", state=State.BROKEN, detail=str(error), fix=error.fix)
         except psycopg.Error:
-            return Finding(check="vault", state=State.WARNING, detail="not known: no database")
+            return CheckResult(check="vault", state=State.WARNING, detail="not known: no database")
         known = set() if keys is None else {*keys.ids()}
         if missing := {key: rows for key, rows in tally.items() if key not in known}:
             detail = (
                 f"{sum(missing.values())} sealed by keys that are not here: {', '.join(missing)}"
             )
             fix = "Set secrets.keys here to the keys of the machine that sealed them."
-            return Finding(check="vault", state=State.BROKEN, detail=detail, fix=fix)
+            return CheckResult(check="vault", state=State.BROKEN, detail=detail, fix=fix)
         if keys is None:
             detail, fix = "there is no key yet", "portico init, or set secrets.keys"
-            return Finding(check="vault", state=State.WARNING, detail=detail, fix=fix)
+            return CheckResult(check="vault", state=State.WARNING, detail=detail, fix=fix)
         detail = f"key {keys.current.id}, {sum(tally.values())} sealed"
-        return Finding(check="vault", state=State.GOOD, detail=detail)
+        return CheckResult(check="vault", state=State.GOOD, detail=detail)
 
 
 _BY_NODE: Final = frozenset({"node", "npx", "npm", "pnpm"})
@@ -293,19 +295,19 @@ _UNKNOWN: Final = "not known: no database, or no key"
 class CheckServers:
     """Those that could not be asked the last time are started, as `init` does it, and heard."""
 
-    ground: Ground
+    app: AppContext
     importing: Importing
 
-    async def __call__(self, *, mend: bool) -> Sequence[Finding]:
+    async def __call__(self, *, mend: bool) -> Sequence[CheckResult]:
         try:
-            servers = await _servers(self.ground)
+            servers = await _servers(self.app)
         except (PorticoError, OSError):
-            return [Finding(check="servers", state=State.WARNING, detail=_UNKNOWN)]
+            return [CheckResult(check="servers", state=State.WARNING, detail=_UNKNOWN)]
         failed = [each for each in servers if each.failure is not None]
         found = [] if not failed else await self._examined(mend=mend)
         if not found:
             detail = f"{len(servers)} let in, none was found not to start"
-            return [Finding(check="servers", state=State.GOOD, detail=detail)]
+            return [CheckResult(check="servers", state=State.GOOD, detail=detail)]
         return [_server_told(each, mend=mend) for each in found]
 
     async def _examined(self, *, mend: bool) -> Sequence[Examined]:
@@ -319,25 +321,25 @@ class CheckServers:
 class CheckNode:
     """Only where a server is started with it."""
 
-    ground: Ground
+    app: AppContext
 
-    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # what is installed is the system's
+    async def __call__(self, *, mend: bool) -> CheckResult:  # noqa: ARG002 # what is installed is the system's
         try:
-            servers = await _servers(self.ground)
+            servers = await _servers(self.app)
         except (PorticoError, OSError):
-            return Finding(check="node", state=State.WARNING, detail=_UNKNOWN)
+            return CheckResult(check="node", state=State.WARNING, detail=_UNKNOWN)
         needed = [each.name for each in servers if _by_node(each)]
         if not needed:
-            return Finding(check="node", state=State.GOOD, detail="no server needs it")
+            return CheckResult(check="node", state=State.GOOD, detail="no server needs it")
         said = await asyncio.to_thread(node_version)
         names = ", ".join(needed)
         if said is None:
             detail = f"there is no Node.js, and with it is started: {names}"
-            return Finding(check="node", state=State.BROKEN, detail=detail, fix=getting(22))
+            return CheckResult(check="node", state=State.BROKEN, detail=detail, fix=getting(22))
         if (major(said) or 0) < OLDEST:
             detail = f"{said} is too old for {names}: servers need {OLDEST} at least"
-            return Finding(check="node", state=State.BROKEN, detail=detail, fix=getting(22))
-        return Finding(check="node", state=State.GOOD, detail=f"{said}, for {names}")
+            return CheckResult(check="node", state=State.BROKEN, detail=detail, fix=getting(22))
+        return CheckResult(check="node", state=State.GOOD, detail=f"{said}, for {names}")
 
 
 def node_version() -> str | None:
@@ -354,7 +356,7 @@ def node_version() -> str | None:
     return done.stdout.strip() or None
 
 
-async def _servers(ground: Ground) -> Sequence[Server]:
+async def _servers(ground: AppContext) -> Sequence[Server]:
     """That may be started. Raises `PorticoError`, `OSError`."""
     async with entered(ground) as (transactions, caller):
         found = await PostgresServers(transactions).all(caller)
@@ -366,19 +368,19 @@ def _by_node(server: Server) -> bool:
     return isinstance(launch, Stdio) and launch.command.rpartition("/")[2] in _BY_NODE
 
 
-def _server_told(each: Examined, *, mend: bool) -> Finding:
+def _server_told(each: Examined, *, mend: bool) -> CheckResult:
     if each.reason is not None:
         detail = f"{each.server} does not start: {each.reason}"
-        return Finding(check="servers", state=State.BROKEN, detail=detail, fix=each.fix)
+        return CheckResult(check="servers", state=State.BROKEN, detail=detail, fix=each.fix)
     if mend:
-        return Finding(
+        return CheckResult(
             check="servers", state=State.MENDED, detail=f"{each.server} starts again; noted"
         )
     detail, fix = f"{each.server} starts again", f"portico servers restart {each.server}"
-    return Finding(check="servers", state=State.WARNING, detail=detail, fix=fix)
+    return CheckResult(check="servers", state=State.WARNING, detail=detail, fix=fix)
 
 
-def diagnosis(ground: Ground, importing: Importing) -> Diagnose:
+def diagnosis(ground: AppContext, importing: Importing) -> Diagnose:
     paths, server = ground.loaded.paths, ground.loaded.settings.server
     private = ground.private_socket
     return Diagnose(
@@ -404,7 +406,7 @@ def diagnosis(ground: Ground, importing: Importing) -> Diagnose:
     )
 
 
-def _private_files(ground: Ground) -> Sequence[Path]:
+def _private_files(ground: AppContext) -> Sequence[Path]:
     paths = ground.loaded.paths
     return [
         paths.key_file,

@@ -10,15 +10,15 @@ import httpx2
 
 from portico.adapters.egress.client import Bounds, guarded_client, written
 from portico.adapters.embeddings.encoders import EncoderFolder
-from portico.adapters.embeddings.pull import ADAPTER, LARGEST, Order, Progress, PullEncoder
+from portico.adapters.embeddings.pull import ADAPTER, LARGEST, Progress, PullEncoder, PullRequest
 from portico.adapters.embeddings.sentence_encoders import (
+    EncoderChoice,
     Endpoint,
     RemoteEmbedder,
-    Wanted,
     open_encoder,
 )
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.gateway.core.search_text import EmbeddingModel, StoredEncoder
 from portico.interfaces.cli.services import EncoderOrder
 from portico.settings.load import process_environment
@@ -34,11 +34,11 @@ _A_MODEL: Final = Bounds(seconds=3600, largest=LARGEST, redirects=5)
 
 @dataclass(frozen=True)
 class GroundEncoders:
-    ground: Ground
+    app: AppContext
 
     @property
     def folder(self) -> Path:
-        return self.ground.loaded.paths.models
+        return self.app.loaded.paths.models
 
     @property
     def shelf(self) -> EncoderFolder:
@@ -48,9 +48,9 @@ class GroundEncoders:
         return self.shelf.stored()
 
     def pull(self, order: EncoderOrder, progress: Progress) -> StoredEncoder:
-        hub = self.ground.loaded.settings.embeddings.hub
+        hub = self.app.loaded.settings.embeddings.hub
         pull = PullEncoder(shelf=self.shelf, client=partial(_client, hub, _A_MODEL), hub=hub)
-        wanted = Order(
+        wanted = PullRequest(
             source=order.source,
             name=order.name,
             revision=order.revision,
@@ -60,7 +60,7 @@ class GroundEncoders:
 
     def client(self, url: str | None = None) -> httpx2.AsyncClient:
         """For the server of vectors that the settings name, or the one at `url`."""
-        return _client(url or self.ground.loaded.settings.embeddings.url, _VECTORS)
+        return _client(url or self.app.loaded.settings.embeddings.url, _VECTORS)
 
     async def tried(self, encoder: str) -> EmbeddingModel:
         async with self.client() as client:
@@ -69,16 +69,16 @@ class GroundEncoders:
             return found.model
 
     async def ask_dimensions(self, url: str, model: str, key_variable: str | None) -> int:
-        timeout = self.ground.loaded.settings.embeddings.timeout
+        timeout = self.app.loaded.settings.embeddings.timeout
         there = Endpoint(
             url=url, model=model, dimensions=0, key=self._key(key_variable), timeout=timeout
         )
         async with self.client(url) as client:
             return await RemoteEmbedder(client, there).ask_dimensions()
 
-    def wanted(self, encoder: str | None = None) -> Wanted:
+    def wanted(self, encoder: str | None = None) -> EncoderChoice:
         """What the settings say, or `encoder` instead of theirs."""
-        told = self.ground.loaded.settings.embeddings
+        told = self.app.loaded.settings.embeddings
         endpoint = None
         if told.url is not None and told.model is not None and told.dimensions is not None:
             endpoint = Endpoint(
@@ -88,13 +88,13 @@ class GroundEncoders:
                 key=self._key(told.key_variable),
                 timeout=told.timeout,
             )
-        return Wanted(encoder=encoder or told.encoder, shelf=self.shelf, endpoint=endpoint)
+        return EncoderChoice(encoder=encoder or told.encoder, shelf=self.shelf, endpoint=endpoint)
 
     def _key(self, variable: str | None) -> str | None:
         """Learnt before it is used, so that no log can tell it."""
         key = process_environment().get(variable) if variable else None
         if key:
-            self.ground.secrets.learn(key)
+            self.app.secrets.learn(key)
         return key or None
 
 

@@ -56,35 +56,40 @@ from portico.adapters.postgres.gateway.calls import PostgresCallHistory
 from portico.adapters.postgres.gateway.results import PostgresResults
 from portico.adapters.postgres.gateway.servers import PostgresServers
 from portico.adapters.postgres.gateway.tools import PostgresTools, PostgresVectors
-from portico.adapters.postgres.learning.counts import PostgresAcquaintances
+from portico.adapters.postgres.learning.counts import PostgresToolUsageStore
 from portico.adapters.postgres.transaction import BusAfterCommit, LineAfterCommit
 from portico.adapters.postgres.workflows.saved import PostgresSavedWorkflows
 from portico.adapters.stemming import stem
 from portico.adapters.system.shipped_lists import shipped_effects, shipped_profiles
 from portico.adapters.tokens import O200k
-from portico.app.app_context import Ground
-from portico.app.box import Boxes
+from portico.app.app_context import AppContext
+from portico.app.box import Sandboxes
 from portico.app.client_configs import client_files
 from portico.app.encoders import GroundEncoders
-from portico.app.gateway_wiring import Gateway, GatewayDoors, Limits, assemble_gateway
+from portico.app.gateway_wiring import Gateway, GatewayDependencies, Limits, assemble_gateway
 from portico.app.guard import GatewaySide, open_approvals, open_policy
 from portico.app.learning import open_ahead, open_learning, open_suggestions
 from portico.app.oauth import open_logins
 from portico.app.run_workers import Lasting, ended, kept_up
-from portico.app.secrets import SecretDoors
-from portico.app.shared_dependencies import Outside
-from portico.app.workflows import GatewayDoorsOfPlans, WorkflowDoors, inline_engine, open_workflows
+from portico.app.secrets import SecretDependencies
+from portico.app.shared_dependencies import SharedDependencies
+from portico.app.workflows import (
+    PlanGatewayDependencies,
+    WorkflowDependencies,
+    inline_engine,
+    open_workflows,
+)
 from portico.engine.notifications import TellPeople
 from portico.engine.ports import Bus
 from portico.engine.runs import Kind
 from portico.gateway.calls import CheckArguments, ShowOwnFigures
-from portico.gateway.catalog import CATALOGUE, Catalogues
+from portico.gateway.catalog import CATALOGUE, Catalogs
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.servers import AGENTS, BUILTIN
 from portico.gateway.discovery import KeepBuiltin, look_again
 from portico.gateway.policy_targets import ToolAims, WeighCall
 from portico.gateway.ports import Embedder, SchemaCheck, Servers
-from portico.gateway.results import KeepResult
+from portico.gateway.results import StoreResult
 from portico.gateway.server_files import FollowSources, ReconcileServers
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
@@ -93,10 +98,10 @@ from portico.interfaces.http.use_cases import UseCases
 from portico.interfaces.mcp.request_context import GatewayUses, WorkflowUses
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
-from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.errors import SandboxUnavailable
 from portico.sandbox.requests import Files, Interpreter, Web
 from portico.settings.load import process_environment
-from portico.workflows.run_queries import LookAtOwn
+from portico.workflows.run_queries import QueryOwnRuns
 from portico.workflows.runs import LatestAnswer
 
 if TYPE_CHECKING:
@@ -104,7 +109,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, kw_only=True)
-class HouseDoors:
+class InternalParts:
     """Other parts of Portico, each brought as soon as it is put together."""
 
     models: Models | None = None
@@ -115,9 +120,9 @@ class HouseDoors:
 
 
 @dataclass(slots=True)
-class BuiltinDoors:
-    ground: Ground
-    house: HouseDoors = field(default_factory=HouseDoors)
+class BuiltinDependencies:
+    app: AppContext
+    house: InternalParts = field(default_factory=InternalParts)
     _client: "httpx2.AsyncClient | None" = None
     _interpreter: "MontyInterpreter | None" = None
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -138,7 +143,7 @@ class BuiltinDoors:
 
         async with self._opening:
             if self._client is None:  # in a thread: it reads all certificates that we trust
-                allow = self.ground.loaded.settings.web.places
+                allow = self.app.loaded.settings.web.places
                 self._client = await asyncio.to_thread(guarded_client, allow=allow)
         return GuardedWeb(self._client)
 
@@ -149,7 +154,7 @@ class BuiltinDoors:
         return self._interpreter
 
 
-def open_builtin(ground: Ground, doors: BuiltinDoors, open_box: OpenBox) -> BuiltinTools:
+def open_builtin(ground: AppContext, doors: BuiltinDependencies, open_box: OpenBox) -> BuiltinTools:
     workspaces = Workspaces(ground.loaded.paths.workspaces, _files, owner=_owner(ground))
     house = doors.house
     return BuiltinTools(
@@ -185,13 +190,13 @@ def _new_interpreter() -> "MontyInterpreter":
     return MontyInterpreter()
 
 
-def _owner(ground: Ground) -> Owner | None:
+def _owner(ground: AppContext) -> Owner | None:
     """Whoever things in the box run as, if that is not us."""
     from portico.adapters.sandbox.runner import account_for
 
     try:
         account = account_for(ground.loaded.settings.box.run_as)
-    except BoxUnavailable:
+    except SandboxUnavailable:
         return None
     return Owner(account.uid, account.gid) if account.switch else None
 
@@ -200,13 +205,13 @@ def _owner(ground: Ground) -> Owner | None:
 
 
 def bring_house(  # noqa: PLR0913 # the parts, one by one
-    house: HouseDoors,
-    outside: Outside,
+    house: InternalParts,
+    outside: SharedDependencies,
     *,
-    catalogues: Catalogues,
+    catalogues: Catalogs,
     servers: Servers,
     schemas: SchemaCheck,
-    workflows: WorkflowDoors,
+    workflows: WorkflowDependencies,
     decide: Decide,
 ) -> None:
     """All but what agents bring: their models, and what their runs used up."""
@@ -215,9 +220,9 @@ def bring_house(  # noqa: PLR0913 # the parts, one by one
         check=CheckArguments(catalogues=catalogues, schemas=schemas),
         decide=decide,
     )
-    house.runs = LookAtOwn(engines=workflows.engines, show=workflows.show())
+    house.runs = QueryOwnRuns(engines=workflows.engines, show=workflows.show())
     house.measures = Measures(
-        figures=ShowOwnFigures(history=workflows.history, servers=servers, clock=outside.clock)
+        metrics=ShowOwnFigures(history=workflows.history, servers=servers, clock=outside.clock)
     )
     house.tell = TellPeople(
         log=PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy),
@@ -239,9 +244,9 @@ class Opened:
     gateway: Gateway
     pool: UpstreamPool
     history: PostgresCallHistory
-    boxes: Boxes
+    boxes: Sandboxes
     client: httpx2.AsyncClient
-    builtin: BuiltinDoors
+    builtin: BuiltinDependencies
     keep_builtin: KeepBuiltin
     follow: FollowSources
     line: LineAfterCommit
@@ -282,8 +287,8 @@ class Opened:
         telling = {f"telling of approvals {n}": each for n, each in enumerate(self.telling, 1)}
         return {
             "catalogues": self.gateway.catalogues.run,
-            "habits": self.gateway.habits.run,
-            "lessons": self.gateway.lessons.run,
+            "habits": self.gateway.tool_usage.run,
+            "lessons": self.gateway.observations.run,
             "graphs": self.gateway.graphs.run,
             "history of calls": self.history.run,
             "line of runs": self.line.run,
@@ -297,13 +302,13 @@ class Opened:
         }
 
 
-def open_gateway(ground: Ground, outside: Outside) -> Opened:
+def open_gateway(ground: AppContext, outside: SharedDependencies) -> Opened:
     transactions, clock = outside.transactions, outside.clock
     bus = BusAfterCommit(outside.bus, transactions)
     client = GroundEncoders(ground).client()
     keep_builtin = KeepBuiltin(
         servers=PostgresServers(transactions),
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         audit=outside.audit,
         bus=bus,
         clock=clock,
@@ -318,7 +323,7 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
     async def changed(space: SpaceId, server: str, login: PrincipalId | None) -> None:
         await look_again(told[0].index_server, space, server, login)
 
-    boxes, logins = Boxes(ground), open_logins(ground, outside)
+    boxes, logins = Sandboxes(ground), open_logins(ground, outside)
     pool = UpstreamPool(
         clock=clock,
         entropy=outside.entropy,
@@ -330,14 +335,14 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         keeper=outside.keeper,
         tokens=logins.token,
     )
-    builtin = BuiltinDoors(ground)
+    builtin = BuiltinDependencies(ground)
     inside = open_builtin(ground, builtin, boxes.find)
     agent_tools = AgentTools()
     ours: Mapping[str, Part] = {BUILTIN: inside, AGENTS: agent_tools}
     upstreams = RoutedUpstreams(ours, logins.upstreams(pool))
     policy = open_policy(ground, outside)
     results, allowed = PostgresResults(transactions, outside.vault), limits(ground)
-    line = LineAfterCommit(outside.line, transactions)
+    line = LineAfterCommit(outside.queue, transactions)
     approvals = open_approvals(
         ground.loaded.settings.approvals,
         outside,
@@ -347,7 +352,7 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
             contexts=policy.contexts,
             history=history,
             results=results,
-            keep_result=KeepResult(
+            keep_result=StoreResult(
                 results=results,
                 clock=clock,
                 entropy=outside.entropy,
@@ -362,7 +367,7 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         ground.loaded.settings.workflows,
         outside,
         line,
-        GatewayDoorsOfPlans(
+        PlanGatewayDependencies(
             approvals=approvals,
             history=history,
             contexts=policy.contexts,
@@ -373,19 +378,19 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
     )
     approvals = replace(approvals, latest=LatestAnswer(show=workflows.show()))
     gateway = assemble_gateway(
-        GatewayDoors(
+        GatewayDependencies(
             servers=servers,
             tools=PostgresTools(transactions),
             vectors=PostgresVectors(transactions),
             history=history,
             results=results,
-            acquaintances=PostgresAcquaintances(transactions),
+            tool_usage=PostgresToolUsageStore(transactions),
             saved=PostgresSavedWorkflows(transactions),
             learning=open_learning(transactions),
             ahead=open_ahead(ground.loaded.settings.ahead, outside, incarnation),
             suggest=open_suggestions(transactions),
             upstreams=upstreams,
-            walls=boxes.walls(),
+            confinement=boxes.walls(),
             schemas=schemas,
             workflows=workflows,
             open_interpreter=builtin.open_interpreter,
@@ -401,9 +406,9 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
             ask_first=approvals.ask_first(),
             approvals=approvals,
             logins=logins,
-            secrets=SecretDoors(ground).secrets,
+            secrets=SecretDependencies(ground).secrets,
             contexts=policy.contexts,
-            together=transactions.begin,
+            unit_of_work=transactions.begin,
             audit=outside.audit,
             clock=clock,
             entropy=outside.entropy,
@@ -427,7 +432,7 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         servers=servers,
         reconcile=ReconcileServers(
             servers=servers,
-            together=transactions.begin,
+            unit_of_work=transactions.begin,
             audit=outside.audit,
             upstreams=upstreams,
             bus=bus,
@@ -464,7 +469,7 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
     )
 
 
-def terms(ground: Ground) -> Terms:
+def terms(ground: AppContext) -> Terms:
     told = ground.loaded.settings.gateway
     start = timedelta(seconds=told.start_timeout)
     return Terms(
@@ -475,7 +480,7 @@ def terms(ground: Ground) -> Terms:
     )
 
 
-def limits(ground: Ground) -> Limits:
+def limits(ground: AppContext) -> Limits:
     told = ground.loaded.settings.gateway
     return Limits(
         call_timeout=timedelta(seconds=told.call_timeout),
@@ -484,7 +489,7 @@ def limits(ground: Ground) -> Limits:
     )
 
 
-def sources(ground: Ground) -> FileSources:
+def sources(ground: AppContext) -> FileSources:
     return FileSources(client_files(ground), _Imports(ground))
 
 
@@ -492,11 +497,11 @@ def sources(ground: Ground) -> FileSources:
 class _Imports:
     """Which files the settings name now; while they cannot be read, which they named before."""
 
-    ground: Ground
+    ground: AppContext
 
     def __call__(self) -> Sequence[str]:
         try:
-            anew = Ground(self.ground.config, self.ground.flags)
+            anew = AppContext(self.ground.config, self.ground.flags)
             named = anew.loaded.settings.gateway.imports
         except PorticoError as error:
             _log.warning("the settings cannot be read, and stay as they were: %s", error)
@@ -505,7 +510,7 @@ class _Imports:
         return named
 
 
-def _encoder(ground: Ground, client: httpx2.AsyncClient) -> Embedder | None:
+def _encoder(ground: AppContext, client: httpx2.AsyncClient) -> Embedder | None:
     """Search goes on without it."""
     try:
         return open_encoder(GroundEncoders(ground).wanted(), client)
@@ -542,7 +547,7 @@ def over_mcp(
             wait_for_workflow=use.workflows.wait_for_workflow,
             start_program=use.programs.start_program,
             wait_for_program=use.programs.wait_for_program,
-            patience=use.workflows.wait,
+            wait_timeout=use.workflows.wait,
         ),
         changes=lambda space: bus.listen(space, CATALOGUE),
         version=version,
@@ -550,7 +555,7 @@ def over_mcp(
 
 
 async def home_of(
-    ground: Ground, authenticate: Callable[[str], Awaitable[Entry]]
+    ground: AppContext, authenticate: Callable[[str], Awaitable[Entry]]
 ) -> SpaceId | None:
     """The space of whoever this machine's key belongs to; a server without one, such as one of
     many, takes its servers of tools from the database alone. Raises `StoreUnavailable`."""

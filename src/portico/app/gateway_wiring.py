@@ -6,21 +6,31 @@ from datetime import timedelta
 
 from portico.adapters.builtin.server import RoutedUpstreams
 from portico.adapters.cross_domain.tool_servers import WorkflowRunning, WorkflowTools
-from portico.app.guard_wiring import ApprovalDoors, LoginDoors, PolicyDoors, assemble_secrets
+from portico.app.guard_wiring import (
+    ApprovalDependencies,
+    LoginDependencies,
+    PolicyDependencies,
+    assemble_secrets,
+)
 from portico.app.learning import (
-    AheadDoors,
-    AheadSwitches,
-    LaneDoors,
-    LearningDoors,
-    RunningAhead,
-    SuggestDoors,
+    ExecutorDependencies,
+    LearningDependencies,
+    PrefetchDependencies,
+    PrefetchSwitches,
+    RunningPrefetch,
+    SuggestDependencies,
     Suggesting,
     graph_use_cases,
     learns_of,
     open_graphs,
     open_running_ahead,
 )
-from portico.app.workflows import ProgramDoors, SavedDoors, SavedRunning, WorkflowDoors
+from portico.app.workflows import (
+    ProgramDependencies,
+    SavedRunning,
+    SavedWorkflowDependencies,
+    WorkflowDependencies,
+)
 from portico.engine.ports import Bus
 from portico.gateway.calls import (
     Asking,
@@ -30,7 +40,7 @@ from portico.gateway.calls import (
     RecordCall,
     ShowFigures,
 )
-from portico.gateway.catalog import Catalogues, ListServerTools, ListTools, ShowTool
+from portico.gateway.catalog import Catalogs, ListServerTools, ListTools, ShowTool
 from portico.gateway.confinement import SetProfile, ShowProfile
 from portico.gateway.core.confinement import ShippedProfiles
 from portico.gateway.core.effects import ShippedEffects
@@ -39,16 +49,16 @@ from portico.gateway.discovery import IndexServer
 from portico.gateway.inferred_schema import KnownShapes
 from portico.gateway.policy_targets import ToolAims
 from portico.gateway.ports import (
-    Acquaintances,
     CallHistory,
     Embedder,
     Results,
     SchemaCheck,
+    ServerConfinement,
     Servers,
     Tools,
+    ToolUsageStore,
     Upstreams,
     Vectors,
-    Walls,
 )
 from portico.gateway.resources_and_prompts import (
     BesideTools,
@@ -57,8 +67,8 @@ from portico.gateway.resources_and_prompts import (
     ListOffers,
     ReadResource,
 )
-from portico.gateway.results import KeepResult, ReadResult
-from portico.gateway.search import FindTools, LookUp
+from portico.gateway.results import ReadResult, StoreResult
+from portico.gateway.search import FindTools, RankTools
 from portico.gateway.search_index import BuildIndex, EncodeQuery
 from portico.gateway.server_approval import AcceptTools, ApproveLaunch, ReviewServers, SetEffects
 from portico.gateway.servers import (
@@ -73,9 +83,9 @@ from portico.gateway.servers import (
     SwitchServer,
 )
 from portico.gateway.surface import DescribeTools, ShowSurface
-from portico.gateway.tool_usage import Habits
+from portico.gateway.tool_usage import ToolUsageRecorder
 from portico.guard.policy_gate import Gate
-from portico.guard.ports import Audit, Contexts, Secrets, Together
+from portico.guard.ports import Audit, Contexts, Secrets, UnitOfWork
 from portico.interfaces.http.use_cases import GatewayUseCases
 from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock, Entropy
@@ -103,21 +113,21 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayDoors:
+class GatewayDependencies:
     servers: Servers
     tools: Tools
     vectors: Vectors
     history: CallHistory
     results: Results
-    acquaintances: Acquaintances
-    learning: LearningDoors
-    ahead: AheadDoors
-    suggest: SuggestDoors
-    workflows: WorkflowDoors
+    tool_usage: ToolUsageStore
+    learning: LearningDependencies
+    ahead: PrefetchDependencies
+    suggest: SuggestDependencies
+    workflows: WorkflowDependencies
     saved: SavedWorkflows
     open_interpreter: OpenInterpreter
     upstreams: Upstreams
-    walls: Walls
+    confinement: ServerConfinement
     schemas: SchemaCheck
     static: Embedder
     encoder: Embedder | None
@@ -126,14 +136,14 @@ class GatewayDoors:
     shipped: ShippedEffects
     profiles: ShippedProfiles
     gate: Gate
-    policy: PolicyDoors
+    policy: PolicyDependencies
     ask_first: Asking
-    approvals: ApprovalDoors
-    logins: LoginDoors
+    approvals: ApprovalDependencies
+    logins: LoginDependencies
     secrets: Secrets
     contexts: Contexts
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     bus: Bus
     clock: Clock
     entropy: Entropy
@@ -146,16 +156,16 @@ class Gateway:
     """Every verb of the room; faces take what they need of them."""
 
     over_http: GatewayUseCases
-    catalogues: Catalogues
-    habits: Habits
-    lessons: Lessons
+    catalogues: Catalogs
+    tool_usage: ToolUsageRecorder
+    observations: Lessons
     graphs: Graphs
-    ahead: AheadSwitches
-    running_ahead: RunningAhead
+    ahead: PrefetchSwitches
+    running_ahead: RunningPrefetch
     plan_lessons: PlanLessons
     step_call: OneCall
     """How runs make their calls: all of this process share its turns."""
-    programs: ProgramDoors
+    programs: ProgramDependencies
     index_server: IndexServer
     show_surface: ShowSurface
     list_server_tools: ListServerTools
@@ -166,13 +176,13 @@ class Gateway:
     complete: Complete
 
 
-def assemble_gateway(doors: GatewayDoors) -> Gateway:
+def assemble_gateway(doors: GatewayDependencies) -> Gateway:
     late: list[WorkflowRunning] = []
     inside = {WORKFLOWS: WorkflowTools(lambda: late[0])}
     doors = replace(doors, upstreams=RoutedUpstreams(inside, doors.upstreams))
     servers, tools, upstreams = doors.servers, doors.tools, doors.upstreams
     bus, clock, limits = doors.bus, doors.clock, doors.limits
-    catalogues = Catalogues(
+    catalogues = Catalogs(
         servers=servers,
         tools=tools,
         upstreams=upstreams,
@@ -196,13 +206,13 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
     beside = BesideTools(
         catalogues=catalogues, gate=doors.gate, record=record, timeout=limits.call_timeout
     )
-    habits = Habits(acquaintances=doors.acquaintances, clock=clock)
+    habits = ToolUsageRecorder(tool_usage=doors.tool_usage, clock=clock)
     ahead = doors.ahead.open(servers, clock)
     learning = doors.learning
     graphs = open_graphs(learning.edges, learning.flows, catalogues, clock)
     learns = learns_of(ahead.board)
-    lessons = learning.lessons(doors.contexts, clock, doors.entropy, graphs, learns)
-    programs = ProgramDoors(
+    lessons = learning.observations(doors.contexts, clock, doors.entropy, graphs, learns)
+    programs = ProgramDependencies(
         workflows=doors.workflows,
         open_interpreter=doors.open_interpreter,
         catalogues=catalogues,
@@ -231,16 +241,16 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
         step_call=plans.inner(doors.workflows.step_call(over_http.call_tool, catalogues)),
         programs=programs,
         catalogues=catalogues,
-        habits=habits,
-        lessons=lessons,
+        tool_usage=habits,
+        observations=lessons,
         graphs=graphs,
         ahead=ahead,
         running_ahead=running_ahead,
-        plan_lessons=suggesting.lessons(),
+        plan_lessons=suggesting.observations(),
         index_server=index_server,
         show_surface=ShowSurface(
             catalogues=catalogues,
-            acquaintances=doors.acquaintances,
+            tool_usage=doors.tool_usage,
             tokenizer=doors.tokenizer,
             clock=clock,
             cap=limits.surface_tokens,
@@ -261,30 +271,30 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
 
 
 def _over_http(  # noqa: PLR0913 # what is put together, one by one
-    doors: GatewayDoors,
-    catalogues: Catalogues,
+    doors: GatewayDependencies,
+    catalogues: Catalogs,
     index_server: IndexServer,
-    habits: Habits,
+    habits: ToolUsageRecorder,
     record: RecordCall,
     *,
     lessons: Lessons,
     graphs: Graphs,
-    ahead: AheadSwitches,
-    running_ahead: RunningAhead,
-    programs: ProgramDoors,
+    ahead: PrefetchSwitches,
+    running_ahead: RunningPrefetch,
+    programs: ProgramDependencies,
     plans: SavedRunning,
     suggesting: Suggesting,
 ) -> GatewayUseCases:
     servers, tools, upstreams = ClearedServers(doors.servers), doors.tools, doors.upstreams
     bus, clock, entropy, limits = doors.bus, doors.clock, doors.entropy, doors.limits
-    walls, audit = doors.walls, doors.audit
-    show_profile = ShowProfile(servers=servers, walls=walls, shipped=doors.profiles)
+    walls, audit = doors.confinement, doors.audit
+    show_profile = ShowProfile(servers=servers, confinement=walls, shipped=doors.profiles)
     propose_edges = doors.learning.propose_edges(catalogues, doors.static)
     return GatewayUseCases(
         add_server=AddServer(
             servers=servers,
             names=doors.servers,
-            together=doors.together,
+            unit_of_work=doors.unit_of_work,
             audit=audit,
             bus=bus,
             clock=clock,
@@ -295,22 +305,26 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
         restart_server=RestartServer(
             servers=servers, upstreams=upstreams, index_server=index_server
         ),
-        list_servers=ListServers(servers=servers, tools=tools, upstreams=upstreams, walls=walls),
-        show_server=ShowServer(servers=servers, tools=tools, upstreams=upstreams, walls=walls),
+        list_servers=ListServers(
+            servers=servers, tools=tools, upstreams=upstreams, confinement=walls
+        ),
+        show_server=ShowServer(
+            servers=servers, tools=tools, upstreams=upstreams, confinement=walls
+        ),
         show_profile=show_profile,
         set_profile=SetProfile(
             servers=servers,
             upstreams=upstreams,
-            walls=walls,
+            confinement=walls,
             show=show_profile,
             audit=audit,
             bus=bus,
         ),
         approve_launch=ApproveLaunch(
-            servers=servers, walls=walls, audit=audit, bus=bus, clock=clock
+            servers=servers, confinement=walls, audit=audit, bus=bus, clock=clock
         ),
         review_servers=ReviewServers(
-            servers=servers, tools=tools, walls=walls, shipped=doors.shipped
+            servers=servers, tools=tools, confinement=walls, shipped=doors.shipped
         ),
         accept_tools=AcceptTools(
             servers=servers,
@@ -342,7 +356,7 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
         find_tools=FindTools(
             catalogues=catalogues,
             look_up=suggesting.look_up,
-            acquaintances=doors.acquaintances,
+            tool_usage=doors.tool_usage,
             tokenizer=doors.tokenizer,
             clock=clock,
             budget=limits.search_budget,
@@ -355,10 +369,10 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
             ask_first=doors.ask_first,
             upstreams=upstreams,
             record=record,
-            habits=habits,
+            tool_usage=habits,
             keep_result=_keep_result(doors),
             timeout=limits.call_timeout,
-            prefetcher=running_ahead.lane,
+            prefetcher=running_ahead.executor,
             observers=(lessons, running_ahead.watching),
         ),
         read_result=ReadResult(
@@ -372,26 +386,26 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
     )
 
 
-def _plans(doors: GatewayDoors, catalogues: Catalogues) -> SavedRunning:
+def _plans(doors: GatewayDependencies, catalogues: Catalogs) -> SavedRunning:
     check_plan = CheckPlan(
         catalogues=catalogues,
         schemas=doors.schemas,
         decide=doors.gate.decide,
         expressions=doors.workflows.expressions,
     )
-    saved = SavedDoors(
+    saved = SavedWorkflowDependencies(
         saved=doors.saved,
         servers=doors.servers,
         tools=doors.tools,
         tokenizer=doors.tokenizer,
-        together=doors.together,
+        unit_of_work=doors.unit_of_work,
         audit=doors.audit,
         bus=doors.bus,
         clock=doors.clock,
         entropy=doors.entropy,
     )
     return SavedRunning(
-        kept=doors.saved,
+        stored=doors.saved,
         saved=saved.use_cases(catalogues, check_plan),
         workflows=doors.workflows.use_cases(catalogues),
         check_plan=check_plan,
@@ -401,21 +415,21 @@ def _plans(doors: GatewayDoors, catalogues: Catalogues) -> SavedRunning:
     )
 
 
-def _look_up(doors: GatewayDoors) -> LookUp:
+def _look_up(doors: GatewayDependencies) -> RankTools:
     encoder = doors.encoder
     encode = None if encoder is None else EncodeQuery(encoder=encoder, clock=doors.clock)
-    return LookUp(static=doors.static, encode=encode)
+    return RankTools(static=doors.static, encode=encode)
 
 
 def _suggesting(
-    doors: GatewayDoors,
-    catalogues: Catalogues,
+    doors: GatewayDependencies,
+    catalogues: Catalogs,
     graphs: Graphs,
     learns: Learns,
-    running_ahead: RunningAhead,
+    running_ahead: RunningPrefetch,
 ) -> Suggesting:
     return Suggesting(
-        doors=doors.suggest,
+        dependencies=doors.suggest,
         catalogues=catalogues,
         look_up=_look_up(doors),
         graphs=graphs,
@@ -423,7 +437,7 @@ def _suggesting(
         embedder=doors.static,
         results=doors.results,
         contexts=doors.contexts,
-        together=doors.together,
+        unit_of_work=doors.unit_of_work,
         expressions=doors.workflows.expressions,
         these=running_ahead.run_ahead.these,
         say=running_ahead.watching.say,
@@ -434,8 +448,8 @@ def _suggesting(
     )
 
 
-def _lane_doors(doors: GatewayDoors, catalogues: Catalogues) -> LaneDoors:
-    return LaneDoors(
+def _lane_doors(doors: GatewayDependencies, catalogues: Catalogs) -> ExecutorDependencies:
+    return ExecutorDependencies(
         catalogues=catalogues,
         schemas=doors.schemas,
         upstreams=doors.upstreams,
@@ -446,8 +460,8 @@ def _lane_doors(doors: GatewayDoors, catalogues: Catalogues) -> LaneDoors:
     )
 
 
-def _keep_result(doors: GatewayDoors) -> KeepResult:
-    return KeepResult(
+def _keep_result(doors: GatewayDependencies) -> StoreResult:
+    return StoreResult(
         results=doors.results,
         clock=doors.clock,
         entropy=doors.entropy,

@@ -6,12 +6,16 @@ from typing import Final
 
 import httpx2
 
-from portico.adapters.cross_domain.approval_runs import NewsForRuns, RunErrands, RunsThatWait
+from portico.adapters.cross_domain.approval_runs import (
+    EngineApprovalRuns,
+    NewsForRuns,
+    RunsThatWait,
+)
 from portico.adapters.cross_domain.event_sinks import LoggedNews
 from portico.adapters.egress.approval_webhook import ApprovalWebhook, NewsByWebhook
 from portico.adapters.egress.client import Bounds, guarded_client, written
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
-from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
 from portico.adapters.postgres.guard.approvals import PostgresApprovals
 from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.guard.keys import (
@@ -28,13 +32,13 @@ from portico.adapters.postgres.transaction import (
 from portico.adapters.secrets import (
     References,
 )
-from portico.app.app_context import Ground
-from portico.app.guard_wiring import ApprovalDoors, PolicyDoors
+from portico.app.app_context import AppContext
+from portico.app.guard_wiring import ApprovalDependencies, PolicyDependencies
 from portico.app.run_workers import starting
-from portico.app.shared_dependencies import Outside
+from portico.app.shared_dependencies import SharedDependencies
 from portico.gateway.approved_calls import APPROVED_CALL
 from portico.gateway.ports import CallHistory, Results
-from portico.gateway.results import KeepResult
+from portico.gateway.results import StoreResult
 from portico.guard.approvals import Approvals
 from portico.guard.core.secrets import parse_ref
 from portico.guard.ports import Contexts, Rules
@@ -43,22 +47,22 @@ from portico.settings.guard import ApprovalsSettings
 from portico.settings.load import process_environment
 
 
-def call_limits(ground: Ground, outside: Outside) -> PostgresCallLimits:
+def call_limits(ground: AppContext, outside: SharedDependencies) -> PostgresCallLimits:
     return PostgresCallLimits(outside.transactions, ground.loaded.settings.limits.rates)
 
 
-def open_policy(ground: Ground, outside: Outside) -> PolicyDoors:
+def open_policy(ground: AppContext, outside: SharedDependencies) -> PolicyDependencies:
     """One for a process: it holds the rules of every space that asks."""
     transactions, clock = outside.transactions, outside.clock
     of_the_file = ground.loaded.settings.policy.made
-    return PolicyDoors(
+    return PolicyDependencies(
         rules=PostgresRules(transactions, outside.bus, clock, of_the_file),
         contexts=PostgresTaskContexts(transactions, clock),
         limits=call_limits(ground, outside),
         journal=outside.audit,
         principals=PostgresPrincipals(transactions),
         keys=PostgresKeys(transactions),
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         clock=clock,
         entropy=outside.entropy,
     )
@@ -76,16 +80,16 @@ class GatewaySide:
     contexts: Contexts
     history: CallHistory
     results: Results
-    keep_result: KeepResult
+    keep_result: StoreResult
 
 
 def open_approvals(
     settings: ApprovalsSettings,
-    outside: Outside,
+    outside: SharedDependencies,
     line: LineAfterCommit,
     side: GatewaySide,
     base_url: str,
-) -> ApprovalDoors:
+) -> ApprovalDependencies:
     transactions, clock, entropy = outside.transactions, outside.clock, outside.entropy
     log = PostgresEventLog(transactions, outside.bus, clock, entropy)
     bus = BusAfterCommit(outside.bus, transactions)
@@ -93,19 +97,19 @@ def open_approvals(
     start_run = starting(runs, line, clock, entropy, APPROVED_CALL)
     approvals = PostgresApprovals(transactions)
     logged = LoggedNews(log=log, bus=bus)
-    news = NewsForRuns(news=logged, runs=runs, line=line, bus=bus, clock=clock)
+    news = NewsForRuns(news=logged, runs=runs, queue=line, bus=bus, clock=clock)
     webhook = webhook_to(settings, approvals, clock, base_url)
-    return ApprovalDoors(
+    return ApprovalDependencies(
         approvals=approvals,
-        errands=RunErrands(start_run=start_run, runs=runs, line=line, bus=bus),
-        waiters=RunsThatWait(PostgresRunBook(transactions)),
+        approval_runs=EngineApprovalRuns(start_run=start_run, runs=runs, queue=line, bus=bus),
+        waiters=RunsThatWait(PostgresRunQueries(transactions)),
         news=news if webhook is None else NewsByWebhook(news, webhook),
         rules=side.rules,
         contexts=side.contexts,
         key_ring=PostgresKeyRing(transactions),
         vault=outside.vault,
         audit=outside.audit,
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         history=side.history,
         results=side.results,
         keep_result=side.keep_result,
@@ -118,7 +122,7 @@ def open_approvals(
         hide=outside.hide,
         wait=timedelta(seconds=settings.wait_seconds),
         expires=timedelta(minutes=settings.expires_minutes),
-        most=settings.most_waiting,
+        max_pending=settings.most_waiting,
         lasting=() if webhook is None else (webhook.run,),
     )
 

@@ -19,7 +19,7 @@ from portico.gateway.approved_calls import (
     ReadOutcome,
     as_kept,
 )
-from portico.gateway.core.calls import Target
+from portico.gateway.core.calls import UpstreamTarget
 from portico.gateway.logins import (
     ConfigureLogin,
     ForgetLoginClient,
@@ -30,15 +30,15 @@ from portico.gateway.logins import (
     place_of,
 )
 from portico.gateway.ports import CallHistory, Results, Servers, Upstreams
-from portico.gateway.results import KeepResult
+from portico.gateway.results import StoreResult
 from portico.guard.approvals import (
     AnswerApproval,
-    ApprovalNews,
+    ApprovalEvents,
+    ApprovalRuns,
     Approvals,
     ArgumentCheck,
     AskApproval,
     CountApprovals,
-    Errands,
     ListApprovals,
     ResolveApproval,
     ShowApproval,
@@ -47,7 +47,7 @@ from portico.guard.approvals import (
     WithdrawApproval,
 )
 from portico.guard.core.approvals import AnswerKind
-from portico.guard.core.errors import BadAnswer
+from portico.guard.core.errors import InvalidAnswer
 from portico.guard.key_trust import ShowTrust, TrustClient
 from portico.guard.oauth_logins import (
     AuthorizationServers,
@@ -73,7 +73,7 @@ from portico.guard.ports import (
     Rules,
     Secrets,
     SecretUses,
-    Together,
+    UnitOfWork,
     Vault,
 )
 from portico.guard.rules import AddRule, ListRules, RemoveRule
@@ -92,14 +92,14 @@ from portico.workflows.core.texts import unfinished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyDoors:
+class PolicyDependencies:
     rules: Rules
     contexts: Contexts
     limits: CallLimits
     journal: Audit
     principals: Principals
     keys: Keys
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
     entropy: Entropy
 
@@ -112,17 +112,17 @@ class PolicyDoors:
         )
 
     def use_cases(self, aims: Aims) -> PolicyUseCases:
-        rules, journal, together = self.rules, self.journal, self.together
+        rules, journal, together = self.rules, self.journal, self.unit_of_work
         return PolicyUseCases(
             add_rule=AddRule(
                 rules=rules,
                 journal=journal,
-                together=together,
+                unit_of_work=together,
                 clock=self.clock,
                 entropy=self.entropy,
             ),
             list_rules=ListRules(rules=rules),
-            remove_rule=RemoveRule(rules=rules, journal=journal, together=together),
+            remove_rule=RemoveRule(rules=rules, journal=journal, unit_of_work=together),
             explain=ExplainPolicy(
                 principals=self.principals,
                 keys=self.keys,
@@ -145,7 +145,7 @@ def assemble_secrets(
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoginDoors:
+class LoginDependencies:
     authorization: AuthorizationServers
     clients: LoginClients
     logins: Logins
@@ -157,7 +157,7 @@ class LoginDoors:
     base_url: str
 
     @cached_property
-    def begin(self) -> BeginLogin:
+    def start(self) -> BeginLogin:
         return BeginLogin(
             servers=self.authorization,
             clients=self.clients,
@@ -175,25 +175,25 @@ class LoginDoors:
     def _fresh(self) -> FreshToken:
         return FreshToken(servers=self.authorization, logins=self.logins, clock=self.clock)
 
-    async def token(self, target: Target, refused: str | None) -> str | None:
+    async def token(self, target: UpstreamTarget, refused: str | None) -> str | None:
         """Of the person whose conversation it is."""
         place = place_of(target)
         return None if place is None else await self._fresh(place, refused=refused)
 
     def upstreams(self, inside: Upstreams) -> LoggedInUpstreams:
-        return LoggedInUpstreams(inside=inside, clients=self.clients, begin_login=self.begin)
+        return LoggedInUpstreams(inside=inside, clients=self.clients, begin_login=self.start)
 
     def over_http(self, servers: Servers) -> LoginUseCases:
         log_out = LogOut(servers=self.authorization, logins=self.logins, audit=self.audit)
         return LoginUseCases(
-            begin=LogInToServer(servers=servers, begin=self.begin),
+            start=LogInToServer(servers=servers, start=self.start),
             show=ShowLogin(servers=servers, logins=self.logins),
             end=LogOutOfServer(servers=servers, log_out=log_out),
             configure=ConfigureLogin(
                 servers=servers,
                 clients=self.clients,
                 audit=self.audit,
-                redirect_url=self.begin.redirect_url,
+                redirect_url=self.start.redirect_url,
             ),
             forget_client=ForgetLoginClient(
                 servers=servers, clients=self.clients, audit=self.audit
@@ -213,20 +213,20 @@ class LoginDoors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalDoors:
+class ApprovalDependencies:
     approvals: Approvals
-    errands: Errands
+    approval_runs: ApprovalRuns
     waiters: Waiters
-    news: ApprovalNews
+    news: ApprovalEvents
     rules: Rules
     contexts: Contexts
     key_ring: KeyRing
     vault: Vault
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     history: CallHistory
     results: Results
-    keep_result: KeepResult
+    keep_result: StoreResult
     keys: Keys
     principals: Principals
     trusted: TrustedClients
@@ -237,7 +237,7 @@ class ApprovalDoors:
     """Without the very secrets that the house knows of, and with all else."""
     wait: timedelta = timedelta(seconds=20)
     expires: timedelta = timedelta(minutes=60)
-    most: int = 50
+    max_pending: int = 50
     latest: Latest = as_kept
     """How a workflow that was approved goes on."""
     lasting: Sequence[Lasting] = ()
@@ -247,16 +247,16 @@ class ApprovalDoors:
         return AskFirst(
             ask=AskApproval(
                 approvals=self.approvals,
-                errands=self.errands,
+                approval_runs=self.approval_runs,
                 news=self.news,
                 audit=self.audit,
                 vault=self.vault,
-                together=self.together,
+                unit_of_work=self.unit_of_work,
                 clock=self.clock,
                 entropy=self.entropy,
                 hide=self.hide,
                 expires=self.expires,
-                most=self.most,
+                max_pending=self.max_pending,
             ),
             withdraw=self.withdraw(),
             approvals=self.approvals,
@@ -283,33 +283,33 @@ class ApprovalDoors:
     def withdraw(self) -> WithdrawApproval:
         return WithdrawApproval(
             approvals=self.approvals,
-            errands=self.errands,
+            approval_runs=self.approval_runs,
             news=self.news,
             audit=self.audit,
-            together=self.together,
+            unit_of_work=self.unit_of_work,
             clock=self.clock,
         )
 
     def resolve(self) -> ResolveApproval:
         return ResolveApproval(
             approvals=self.approvals,
-            errands=self.errands,
+            approval_runs=self.approval_runs,
             news=self.news,
             audit=self.audit,
-            together=self.together,
+            unit_of_work=self.unit_of_work,
             clock=self.clock,
         )
 
     def _answer(self, check: ArgumentCheck) -> AnswerApproval:
         return AnswerApproval(
             approvals=self.approvals,
-            errands=self.errands,
+            approval_runs=self.approval_runs,
             news=self.news,
             rules=self.rules,
             audit=self.audit,
             vault=self.vault,
             check=check,
-            together=self.together,
+            unit_of_work=self.unit_of_work,
             clock=self.clock,
             entropy=self.entropy,
             hide=self.hide,
@@ -341,7 +341,7 @@ class ApprovalDoors:
                 principals=self.principals,
                 trusted=self.trusted,
                 audit=self.audit,
-                together=self.together,
+                unit_of_work=self.unit_of_work,
             ),
         )
 
@@ -357,7 +357,7 @@ class ApprovalDoors:
             waiters=self.waiters,
             news=self.news,
             audit=self.audit,
-            together=self.together,
+            unit_of_work=self.unit_of_work,
             clock=self.clock,
             entropy=self.entropy,
         )
@@ -370,4 +370,4 @@ async def _no_others(
     arguments: JsonObject,  # noqa: ARG001 # likewise
 ) -> None:
     """In passing nobody writes other arguments."""
-    raise BadAnswer(f"{tool} with other arguments", list(AnswerKind))
+    raise InvalidAnswer(f"{tool} with other arguments", list(AnswerKind))

@@ -17,9 +17,9 @@ from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.adapters.system.files import write_private
 from portico.adapters.system.secrets import make_pepper
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.client_configs import client_files
-from portico.app.secrets import SecretDoors, open_audit
+from portico.app.secrets import SecretDependencies, open_audit
 from portico.app.use_cases import use_cases
 from portico.gateway.core.client_configs import told_apart
 from portico.gateway.core.config_documents import Described
@@ -27,8 +27,8 @@ from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.guard.core.principals import Identity, Scope
 from portico.guard.core.spaces import HOME
-from portico.guard.keys import IssuedKey, KeyWish, for_agents
-from portico.guard.spaces import InstallHome, SpaceWish
+from portico.guard.keys import IssuedKey, KeySpec, for_agents
+from portico.guard.spaces import InstallHome, SpaceSpec
 from portico.interfaces.cli.services import (
     ImportRoom,
     SettingChange,
@@ -42,7 +42,7 @@ from portico.settings.load import process_environment
 
 if TYPE_CHECKING:
     from portico.engine.ports import Bus
-    from portico.gateway.ports import Upstreams, Walls
+    from portico.gateway.ports import ServerConfinement, Upstreams
     from portico.guard.ports import Audit
     from portico.kernel.ids import PrincipalId, SpaceId
 
@@ -51,13 +51,13 @@ _PAGE: Final = 200
 _log: Final = logging.getLogger("portico.serve")
 
 
-async def leave_agent_key(ground: Ground, use: UseCases, admin: Principal) -> None:
+async def leave_agent_key(ground: AppContext, use: UseCases, admin: Principal) -> None:
     """If there is none that works. Whoever has shut the agent out is not overruled."""
     if await _opens(ground, use):
         return
     known = await _desktop(use, admin)
     if known is None:
-        issued = await use.issue_agent_key(admin, KeyWish(name=DESKTOP))
+        issued = await use.issue_agent_key(admin, KeySpec(name=DESKTOP))
     elif known.disabled_at is None:
         issued = await _another(use, admin, known)
     else:
@@ -65,7 +65,7 @@ async def leave_agent_key(ground: Ground, use: UseCases, admin: Principal) -> No
     ground.save_key(issued.key.reveal(), agent=True)
 
 
-async def make_up_agent_key(ground: Ground, use: UseCases) -> None:
+async def make_up_agent_key(ground: AppContext, use: UseCases) -> None:
     """For an installation that was made before there were such keys, as the one whose key is in
     the drawer. A server serves without it, too."""
     settings, paths = ground.loaded.settings, ground.loaded.paths
@@ -80,7 +80,7 @@ async def make_up_agent_key(ground: Ground, use: UseCases) -> None:
         _log.info("no key for programs was made: %s", error)
 
 
-async def _opens(ground: Ground, use: UseCases) -> bool:
+async def _opens(ground: AppContext, use: UseCases) -> bool:
     try:
         key = await asyncio.to_thread(ground.agent_key_file.read_text)
         await use.authenticate(key.strip())
@@ -90,7 +90,7 @@ async def _opens(ground: Ground, use: UseCases) -> bool:
 
 
 async def _another(use: UseCases, admin: Principal, agent: Identity) -> IssuedKey:
-    wish = KeyWish(name=DESKTOP, principal=agent.id)
+    wish = KeySpec(name=DESKTOP, principal=agent.id)
     return await use.issue_key(admin, for_agents(wish, agent.scopes))
 
 
@@ -113,7 +113,7 @@ async def _principals(use: UseCases, admin: Principal) -> AsyncIterator[Identity
 
 
 async def install(
-    ground: Ground, *, admin: str, recover: bool, progress: Callable[[str], None]
+    ground: AppContext, *, admin: str, recover: bool, progress: Callable[[str], None]
 ) -> Welcome:
     paths, store = ground.loaded.paths, ground.store
     if not paths.config_file.exists():
@@ -142,7 +142,7 @@ async def install(
         await store.release()
 
 
-async def _key_opens(ground: Ground, *, recover: bool) -> bool:
+async def _key_opens(ground: AppContext, *, recover: bool) -> bool:
     """Whether the key file holds a key that works. Raises `PepperMissing`, unless told to recover:
     without the pepper no key of this installation can ever work again."""
     if recover and ground.loaded.settings.identity.pepper is None:
@@ -159,39 +159,39 @@ async def _key_opens(ground: Ground, *, recover: bool) -> bool:
     return True
 
 
-async def _found_home(ground: Ground, admin: str) -> Identity:
+async def _found_home(ground: AppContext, admin: str) -> Identity:
     if ground.loaded.settings.identity.pepper is None:
         make_pepper(ground.loaded.paths.pepper_file)
     async with open_pool(ground.store.addresses.app, 2) as pool:
         transactions = Transactions(pool)
         found = InstallHome(
             spaces=PostgresSpaces(transactions),
-            together=transactions.begin,
+            unit_of_work=transactions.begin,
             audit=open_audit(ground, transactions).audit,
             clock=SystemClock(),
             entropy=system_entropy,
             pepper=ground.pepper(),
         )
-        installed = await found(SpaceWish(name=HOME, admin=admin))
+        installed = await found(SpaceSpec(name=HOME, admin=admin))
     _keep(ground, installed.key)
-    SecretDoors(ground).open_vault(first=True)
+    SecretDependencies(ground).open_vault(first=True)
     return installed.admin
 
 
-async def _recover(ground: Ground, admin: Identity) -> None:
+async def _recover(ground: AppContext, admin: Identity) -> None:
     """Whoever can read the database's password is its owner: a lost key is a new one away."""
     async with open_pool(ground.store.addresses.app, 2) as pool:
         use = use_cases(ground, Transactions(pool))
-        _keep(ground, await use.issue_key(as_principal(admin), KeyWish(name="command line")))
+        _keep(ground, await use.issue_key(as_principal(admin), KeySpec(name="command line")))
 
 
-async def _leave_agent_key(ground: Ground, admin: Identity) -> None:
+async def _leave_agent_key(ground: AppContext, admin: Identity) -> None:
     async with open_pool(ground.store.addresses.app, 2) as pool:
         use = use_cases(ground, Transactions(pool))
         await leave_agent_key(ground, use, as_principal(admin))
 
 
-def _keep(ground: Ground, issued: IssuedKey) -> None:
+def _keep(ground: AppContext, issued: IssuedKey) -> None:
     ground.save_key(issued.key.reveal())
 
 
@@ -200,12 +200,12 @@ def _keep(ground: Ground, issued: IssuedKey) -> None:
 
 @dataclass(frozen=True)
 class GroundImporting:
-    ground: Ground
+    app: AppContext
     change_setting: Callable[[str, list[str]], SettingChange]
 
     def found(self, files: Sequence[Path]) -> Sequence[Described]:
         """Told apart from what is in use already, so that names are what they will be."""
-        known = client_files(self.ground)
+        known = client_files(self.app)
         named = (known.own_file, *known.absolute(self._imports))
         in_use = [each for path in named if (each := known.read(str(path))) is not None]
         there = {each.origin for each in in_use}
@@ -216,20 +216,20 @@ class GroundImporting:
 
     def _named(self, files: Sequence[Path]) -> Iterator[Described]:
         for file in files:
-            described = client_files(self.ground).read(str(file))
+            described = client_files(self.app).read(str(file))
             if described is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
             yield described
 
     def use(self, origins: Sequence[str]) -> SettingChange:
-        known = client_files(self.ground)
+        known = client_files(self.app)
         there = set(known.absolute(self._imports))
         new = [known.written(Path(each)) for each in origins if Path(each) not in there]
         return self.change_setting("gateway.imports", [*self._imports, *new])
 
     @property
     def _imports(self) -> Sequence[str]:
-        return self.ground.loaded.settings.gateway.imports
+        return self.app.loaded.settings.gateway.imports
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[ImportRoom]:
@@ -237,31 +237,31 @@ class GroundImporting:
         from portico.adapters.postgres.bus import PostgresBus
         from portico.adapters.postgres.transaction import BusAfterCommit, Transactions, open_pool
         from portico.adapters.system.clock import SystemClock, system_entropy
-        from portico.app.box import Boxes
+        from portico.app.box import Sandboxes
         from portico.app.gateway import terms
-        from portico.app.secrets import SecretDoors, open_audit
+        from portico.app.secrets import SecretDependencies, open_audit
 
-        store = self.ground.store
+        store = self.app.store
         await store.start(create=False, progress=lambda _: None)
         try:
             async with open_pool(store.addresses.app, 6) as pool:
                 transactions = Transactions(pool)
                 bus = PostgresBus(store.addresses.app, system_entropy)
-                boxes = Boxes(self.ground)
+                boxes = Sandboxes(self.app)
                 upstreams = UpstreamPool(
-                    terms=terms(self.ground),
+                    terms=terms(self.app),
                     clock=SystemClock(),
                     entropy=system_entropy,
-                    secrets=self.ground.secrets,
+                    secrets=self.app.secrets,
                     changed=_nobody_is_told,
                     confine=boxes.cells(),
                     environment=process_environment(),
-                    keeper=SecretDoors(self.ground).references,
+                    keeper=SecretDependencies(self.app).references,
                 )
                 caller = await self._caller(transactions)
                 async with upstreams:
                     said = BusAfterCommit(bus, transactions)
-                    audit = open_audit(self.ground, transactions).audit
+                    audit = open_audit(self.app, transactions).audit
                     yield _room(
                         transactions, audit, said, upstreams, walls=boxes.walls(), caller=caller
                     )
@@ -273,8 +273,8 @@ class GroundImporting:
         """Whoever this machine's key belongs to: they have seen the commands, and approve them."""
         from portico.app.use_cases import use_cases
 
-        key = self.ground.loaded.paths.key_file.read_text().strip()
-        return (await use_cases(self.ground, transactions).authenticate(key)).principal
+        key = self.app.loaded.paths.key_file.read_text().strip()
+        return (await use_cases(self.app, transactions).authenticate(key)).principal
 
 
 def _room(
@@ -283,7 +283,7 @@ def _room(
     bus: "Bus",
     upstreams: "Upstreams",
     *,
-    walls: "Walls",
+    walls: "ServerConfinement",
     caller: "Principal",
 ) -> ImportRoom:
     from portico.adapters.postgres.gateway.servers import PostgresServers
@@ -315,16 +315,18 @@ def _room(
             upstreams=upstreams,
             reconcile=ReconcileServers(
                 servers=servers,
-                together=transactions.begin,
+                unit_of_work=transactions.begin,
                 audit=audit,
                 upstreams=upstreams,
                 bus=bus,
                 clock=clock,
                 entropy=system_entropy,
             ),
-            approve=ApproveLaunch(servers=servers, walls=walls, audit=audit, bus=bus, clock=clock),
+            approve=ApproveLaunch(
+                servers=servers, confinement=walls, audit=audit, bus=bus, clock=clock
+            ),
             index=index,
-            review=ReviewServers(servers=servers, tools=tools, walls=walls, shipped=shipped),
+            review=ReviewServers(servers=servers, tools=tools, confinement=walls, shipped=shipped),
         ),
         accept=AcceptListed(
             accept=AcceptTools(

@@ -9,61 +9,61 @@ from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.postgres.gateway.calls import PostgresElsewhere
 from portico.adapters.postgres.guard.spaces import PostgresSpaceSettings
 from portico.adapters.postgres.learning.counts import (
-    PostgresEdgeBook,
+    PostgresEdgeStore,
     PostgresLearntCounts,
     PostgresSeenFlows,
     PostgresShapes,
 )
 from portico.adapters.postgres.learning.suggestions import PostgresPastPlans, PostgresSuggestions
 from portico.adapters.postgres.transaction import BusAfterCommit, Transactions
-from portico.adapters.telemetry.metrics import MeteredAhead, watch_lane
-from portico.app.engine_room import event_log
+from portico.adapters.telemetry.metrics import OtelPrefetchMeter, watch_lane
+from portico.app.engine import event_log
 from portico.app.run_workers import Lasting
-from portico.app.shared_dependencies import Outside
+from portico.app.shared_dependencies import SharedDependencies
 from portico.engine.ports import Bus, EventLog
-from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog import Catalogs
 from portico.gateway.inferred_schema import KnownShapes
 from portico.gateway.ports import Embedder, Results, SchemaCheck, Servers, Shapes, Upstreams
-from portico.gateway.search import LookUp
-from portico.guard.authentication import AsTheyAre
+from portico.gateway.search import RankTools
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.policy_gate import Gate
-from portico.guard.ports import Audit, Contexts, KeyRing, SpaceSettings, Together
-from portico.interfaces.http.use_cases import AheadUseCases, GraphUseCases, SuggestUseCases
+from portico.guard.ports import Audit, Contexts, KeyRing, SpaceSettings, UnitOfWork
+from portico.interfaces.http.use_cases import GraphUseCases, PrefetchUseCases, SuggestUseCases
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch_gates import AheadTerms
-from portico.learning.core.prefetch_predictor import Course
+from portico.learning.core.prefetch_gates import PrefetchLimits
+from portico.learning.core.prefetch_predictor import ContextHistory
 from portico.learning.dataflow import FindProducers, ProposeEdges
 from portico.learning.observation import (
-    EdgeBook,
     EdgeNotes,
-    Layers,
+    EdgeStore,
+    LabelModels,
     Learns,
     LearntCounts,
     Lessons,
     SeenFlows,
-    Tasks,
+    TrackedContexts,
 )
 from portico.learning.past_plans import PlanLessons
 from portico.learning.prefetch import (
-    AheadFigures,
-    AheadMeter,
-    AheadNews,
     ListAheadEdges,
-    RunAhead,
-    ShowAhead,
-    SwitchAhead,
+    PrefetchCalls,
+    PrefetchEvents,
+    PrefetchMeter,
+    PrefetchRecorder,
+    ShowPrefetch,
+    SwitchPrefetch,
     Watching,
 )
-from portico.learning.prefetch_cache import AskAhead, Lane
+from portico.learning.prefetch_cache import PrefetchExecutor, PrefetchOne
 from portico.learning.prefetch_gates import StillSo
 from portico.learning.prefetch_ports import Elsewhere
 from portico.learning.prefetch_switches import Switchboard
 from portico.learning.suggestions import (
     GatherEvidence,
     GiveFeedback,
-    PastPlanBook,
+    PastPlanStore,
     ReadFirst,
     Settle,
     Suggestions,
@@ -79,18 +79,18 @@ from portico.learning.tool_graph import (
     ListNeighbours,
     ShowGraphFigures,
 )
-from portico.settings.gateway import AheadSettings
+from portico.settings.gateway import PrefetchSettings
 from portico.workflows.core.plan import Expressions
 
 
-def open_graphs(book: EdgeBook, flows: SeenFlows, catalogues: Catalogues, clock: Clock) -> Graphs:
+def open_graphs(book: EdgeStore, flows: SeenFlows, catalogues: Catalogs, clock: Clock) -> Graphs:
     """One for a process."""
     return Graphs(book=book, flows=flows, catalogues=catalogues, math=RustGraphMath(), clock=clock)
 
 
-def graph_use_cases(graphs: Graphs, catalogues: Catalogues) -> GraphUseCases:
+def graph_use_cases(graphs: Graphs, catalogues: Catalogs) -> GraphUseCases:
     return GraphUseCases(
-        figures=ShowGraphFigures(graphs=graphs, catalogues=catalogues),
+        metrics=ShowGraphFigures(graphs=graphs, catalogues=catalogues),
         ways=FindWays(graphs=graphs, catalogues=catalogues),
         communities=ListCommunities(graphs=graphs),
         neighbours=ListNeighbours(graphs=graphs, catalogues=catalogues),
@@ -108,12 +108,12 @@ def learns_of(board: Switchboard) -> Learns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearningDoors:
+class LearningDependencies:
     shapes: Shapes
     flows: SeenFlows
-    edges: EdgeBook
+    edges: EdgeStore
 
-    def lessons(
+    def observations(
         self, contexts: Contexts, clock: Clock, entropy: Entropy, edges: EdgeNotes, learns: Learns
     ) -> Lessons:
         return Lessons(
@@ -126,7 +126,7 @@ class LearningDoors:
             learns=learns,
         )
 
-    def propose_edges(self, catalogues: Catalogues, embedder: Embedder) -> ProposeEdges:
+    def propose_edges(self, catalogues: Catalogs, embedder: Embedder) -> ProposeEdges:
         """`embedder`: the one that goes with every installation, which the weights are for."""
         known_shapes = KnownShapes(shapes=self.shapes)
         return ProposeEdges(
@@ -134,7 +134,7 @@ class LearningDoors:
             known_shapes=known_shapes,
             find_producers=FindProducers(
                 catalogues=catalogues,
-                look_up=LookUp(static=embedder, encode=None),
+                look_up=RankTools(static=embedder, encode=None),
                 known_shapes=known_shapes,
                 embedder=embedder,
             ),
@@ -144,17 +144,17 @@ class LearningDoors:
         )
 
 
-def open_learning(transactions: Transactions) -> LearningDoors:
-    return LearningDoors(
+def open_learning(transactions: Transactions) -> LearningDependencies:
+    return LearningDependencies(
         shapes=PostgresShapes(transactions),
         flows=PostgresSeenFlows(transactions),
-        edges=PostgresEdgeBook(transactions),
+        edges=PostgresEdgeStore(transactions),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SuggestDoors:
-    past: PastPlanBook
+class SuggestDependencies:
+    past: PastPlanStore
     suggestions: Suggestions
 
 
@@ -163,15 +163,15 @@ class Suggesting:
     """`embedder`: the one that goes with every installation, so that what was learnt stays
     comparable."""
 
-    doors: SuggestDoors
-    catalogues: Catalogues
-    look_up: LookUp
+    dependencies: SuggestDependencies
+    catalogues: Catalogs
+    look_up: RankTools
     graphs: Graphs
     flows: SeenFlows
     embedder: Embedder
     results: Results
     contexts: Contexts
-    together: Together
+    unit_of_work: UnitOfWork
     expressions: Expressions
     these: These
     say: Callable[[Principal, str], None]
@@ -186,25 +186,27 @@ class Suggesting:
                 gather=GatherEvidence(
                     catalogues=self.catalogues,
                     look_up=self.look_up,
-                    past=self.doors.past,
+                    past=self.dependencies.past,
                     graphs=self.graphs,
                     flows=self.flows,
                     embedder=self.embedder,
                 ),
                 read_first=ReadFirst(these=self.these, expressions=self.expressions),
-                suggestions=self.doors.suggestions,
+                suggestions=self.dependencies.suggestions,
                 results=self.results,
                 contexts=self.contexts,
                 say=self.say,
                 clock=self.clock,
                 entropy=self.entropy,
             ),
-            give_feedback=GiveFeedback(suggestions=self.doors.suggestions, settle=self._settle()),
+            give_feedback=GiveFeedback(
+                suggestions=self.dependencies.suggestions, settle=self._settle()
+            ),
         )
 
     def take_suggestion(self) -> TakeSuggestion:
         return TakeSuggestion(
-            suggestions=self.doors.suggestions,
+            suggestions=self.dependencies.suggestions,
             results=self.results,
             contexts=self.contexts,
             settle=self._settle(),
@@ -212,10 +214,10 @@ class Suggesting:
             clock=self.clock,
         )
 
-    def lessons(self) -> PlanLessons:
+    def observations(self) -> PlanLessons:
         return PlanLessons(
             catalogues=self.catalogues,
-            past=self.doors.past,
+            past=self.dependencies.past,
             graphs=self.graphs,
             embedder=self.embedder,
             expressions=self.expressions,
@@ -226,99 +228,101 @@ class Suggesting:
 
     def _settle(self) -> Settle:
         return Settle(
-            suggestions=self.doors.suggestions,
-            past=self.doors.past,
-            together=self.together,
+            suggestions=self.dependencies.suggestions,
+            past=self.dependencies.past,
+            unit_of_work=self.unit_of_work,
             clock=self.clock,
         )
 
 
-def open_suggestions(transactions: Transactions) -> SuggestDoors:
-    return SuggestDoors(
+def open_suggestions(transactions: Transactions) -> SuggestDependencies:
+    return SuggestDependencies(
         past=PostgresPastPlans(transactions), suggestions=PostgresSuggestions(transactions)
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AheadDoors:
+class PrefetchDependencies:
     """What is decided about calls ahead, and what is counted of them."""
 
-    terms: AheadTerms
+    terms: PrefetchLimits
     settings: SpaceSettings
     counts: LearntCounts
     log: EventLog
     bus: Bus
     """One that waits for the end of a transaction."""
-    meter: AheadMeter
+    meter: PrefetchMeter
     elsewhere: Elsewhere
     """What other processes are changing."""
 
-    def open(self, servers: Servers, clock: Clock) -> "AheadSwitches":
+    def open(self, servers: Servers, clock: Clock) -> "PrefetchSwitches":
         """`servers`: all of them, whoever may know of which."""
-        news = AheadNews(log=self.log)
-        return AheadSwitches(
-            doors=self,
+        news = PrefetchEvents(log=self.log)
+        return PrefetchSwitches(
+            dependencies=self,
             board=Switchboard(settings=self.settings, bus=self.bus, terms=self.terms),
-            figures=AheadFigures(
+            metrics=PrefetchRecorder(
                 counts=self.counts, servers=servers, news=news, meter=self.meter, clock=clock
             ),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AheadSwitches:
+class PrefetchSwitches:
     """One for a process."""
 
-    doors: AheadDoors
+    dependencies: PrefetchDependencies
     board: Switchboard
-    figures: AheadFigures
+    metrics: PrefetchRecorder
 
     @property
     def lasting(self) -> Mapping[str, Lasting]:
         return {
             "switches of calls ahead": self.board.run,
-            "figures of calls ahead": self.figures.run,
+            "figures of calls ahead": self.metrics.run,
         }
 
-    def use_cases(self, servers: Servers, catalogues: Catalogues, audit: Audit) -> AheadUseCases:
+    def use_cases(self, servers: Servers, catalogues: Catalogs, audit: Audit) -> PrefetchUseCases:
         """`servers`: those that a caller may know of."""
-        doors = self.doors
-        show = ShowAhead(board=self.board, servers=servers, counts=doors.counts)
-        return AheadUseCases(
+        doors = self.dependencies
+        show = ShowPrefetch(board=self.board, servers=servers, counts=doors.counts)
+        return PrefetchUseCases(
             show=show,
-            switch=SwitchAhead(
+            switch=SwitchPrefetch(
                 settings=doors.settings,
                 servers=servers,
                 audit=audit,
                 bus=doors.bus,
                 show=show,
-                news=self.figures.news,
+                news=self.metrics.news,
             ),
             list_edges=ListAheadEdges(
-                counts=doors.counts, catalogues=catalogues, figures=self.figures
+                counts=doors.counts, catalogues=catalogues, metrics=self.metrics
             ),
         )
 
 
-def open_ahead(settings: AheadSettings, outside: Outside, incarnation: str) -> AheadDoors:
+def open_ahead(
+    settings: PrefetchSettings, outside: SharedDependencies, incarnation: str
+) -> PrefetchDependencies:
     """`incarnation`: what no other process is called in the record of calls."""
     transactions = outside.transactions
-    return AheadDoors(
+    return PrefetchDependencies(
         terms=settings.terms,
         settings=PostgresSpaceSettings(transactions),
         counts=PostgresLearntCounts(transactions),
         log=event_log(outside),
         bus=BusAfterCommit(outside.bus, transactions),
-        meter=MeteredAhead(),
+        meter=OtelPrefetchMeter(),
         elsewhere=PostgresElsewhere(transactions, outside.clock, incarnation),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaneDoors:
+class ExecutorDependencies:
     """What it shares with the calls that are asked for."""
 
-    catalogues: Catalogues
+    catalogues: Catalogs
     schemas: SchemaCheck
     upstreams: Upstreams
     gate: Gate
@@ -328,32 +332,32 @@ class LaneDoors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunningAhead:
+class RunningPrefetch:
     """One for a process."""
 
-    lane: Lane
-    run_ahead: RunAhead
-    layers: Layers
+    executor: PrefetchExecutor
+    run_ahead: PrefetchCalls
+    layers: LabelModels
     watching: Watching
 
     def show_how_much(self) -> None:
         """Once in a process: how many calls are under way, and how many answers wait."""
-        lane = self.lane
+        lane = self.executor
         watch_lane(lambda: lane.under_way, lambda: max(0, len(lane.buffer) - lane.under_way))
 
     @property
     def lasting(self) -> Mapping[str, Lasting]:
         return {
-            "calls ahead": self.lane.run,
+            "calls ahead": self.executor.run,
             "what comes next": self.watching.run,
             "what was learnt of it": self.layers.run,
         }
 
 
-def open_running_ahead(switches: AheadSwitches, doors: LaneDoors) -> RunningAhead:
-    ahead, board, tally = switches.doors, switches.board, switches.figures
+def open_running_ahead(switches: PrefetchSwitches, doors: ExecutorDependencies) -> RunningPrefetch:
+    ahead, board, tally = switches.dependencies, switches.board, switches.metrics
     still_so = StillSo(catalogues=doors.catalogues, switches=board, elsewhere=ahead.elsewhere)
-    ask = AskAhead(
+    ask = PrefetchOne(
         still_so=still_so,
         upstreams=doors.upstreams,
         tally=tally,
@@ -361,22 +365,22 @@ def open_running_ahead(switches: AheadSwitches, doors: LaneDoors) -> RunningAhea
         terms=ahead.terms,
         timeout=doors.timeout,
     )
-    lane = Lane(ask=ask, tally=tally)
+    lane = PrefetchExecutor(ask=ask, tally=tally)
     board.obeyed_by(lane)
-    run_ahead = RunAhead(
+    run_ahead = PrefetchCalls(
         catalogues=doors.catalogues,
         schemas=doors.schemas,
         guard=doors.gate,
-        as_they_are=AsTheyAre(key_ring=doors.key_ring, clock=doors.clock),
+        as_they_are=RevalidatePrincipal(key_ring=doors.key_ring, clock=doors.clock),
         switches=board,
         upstreams=doors.upstreams,
-        lane=lane,
+        executor=lane,
         clock=doors.clock,
         turned_down=tally.turned_down,
     )
-    layers = Layers(counts=ahead.counts, clock=doors.clock)
+    layers = LabelModels(counts=ahead.counts, clock=doors.clock)
     watching = Watching(
-        tasks=Tasks(begin=Course),
+        tasks=TrackedContexts(new_history=ContextHistory),
         run_ahead=run_ahead,
         layers=layers,
         catalogues=doors.catalogues,
@@ -385,4 +389,4 @@ def open_running_ahead(switches: AheadSwitches, doors: LaneDoors) -> RunningAhea
         tally=tally,
         clock=doors.clock,
     )
-    return RunningAhead(lane=lane, run_ahead=run_ahead, layers=layers, watching=watching)
+    return RunningPrefetch(executor=lane, run_ahead=run_ahead, layers=layers, watching=watching)

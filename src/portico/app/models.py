@@ -23,14 +23,14 @@ from portico.adapters.models.provider import (
     support,
     usual_clearance,
 )
-from portico.adapters.models.registry import Listing, ServedBook, ServedModels, load_ahead
+from portico.adapters.models.registry import Listing, ServedModelRegistry, ServedModels, load_ahead
 from portico.adapters.tokens import O200k
 from portico.agents.core.model_requests import Price
 from portico.agents.model_requests import ListModels, ListProviders, ShowModel, TestModel
-from portico.agents.ports import ModelBook, Models
-from portico.app.app_context import Ground
-from portico.app.secrets import SecretDoors
-from portico.app.shared_dependencies import Outside
+from portico.agents.ports import ModelRegistry, Models
+from portico.app.app_context import AppContext
+from portico.app.secrets import SecretDependencies
+from portico.app.shared_dependencies import SharedDependencies
 from portico.guard.core.secrets import parse_ref
 from portico.interfaces.http.use_cases import ModelUseCases
 from portico.kernel.label import Label
@@ -46,15 +46,17 @@ _SOON: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelDoors:
+class ModelDependencies:
     models: Models
-    book: ModelBook
+    book: ModelRegistry
 
 
 @asynccontextmanager
-async def open_models(ground: Ground, outside: Outside) -> AsyncIterator[ModelDoors]:
+async def open_models(
+    ground: AppContext, outside: SharedDependencies
+) -> AsyncIterator[ModelDependencies]:
     settings = ground.loaded.settings.models
-    secrets = SecretDoors(ground)
+    secrets = SecretDependencies(ground)
     providers = providers_of(settings, process_environment())
     connections = Connections(
         providers=providers,
@@ -67,19 +69,19 @@ async def open_models(ground: Ground, outside: Outside) -> AsyncIterator[ModelDo
     if by_library(providers.values()):
         ahead = asyncio.get_running_loop().call_later(_SOON, load_ahead)
     try:
-        yield ModelDoors(
+        yield ModelDependencies(
             models=ServedModels(
                 connections=connections,
                 ollama=ollama,
                 clock=outside.clock,
                 entropy=outside.entropy,
             ),
-            book=ServedBook(
+            book=ServedModelRegistry(
                 connections=connections,
                 listing=Listing(outside.clock),
                 clock=outside.clock,
                 good_for=timedelta(seconds=settings.refresh_seconds),
-                patience=timedelta(seconds=settings.timeout),
+                wait_timeout=timedelta(seconds=settings.timeout),
             ),
         )
     finally:
@@ -94,7 +96,7 @@ def by_library(providers: Iterable[Provider]) -> bool:
     return any(each.kind is not ProviderKind.OLLAMA and not each.found for each in providers)
 
 
-def model_use_cases(models: Models, book: ModelBook) -> ModelUseCases:
+def model_use_cases(models: Models, book: ModelRegistry) -> ModelUseCases:
     return ModelUseCases(
         list_models=ListModels(book=book),
         show_model=ShowModel(book=book),

@@ -13,10 +13,10 @@ from portico.adapters.postgres.transaction import (
     Transactions,
 )
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.app_context import Ground
-from portico.app.guard_wiring import LoginDoors
-from portico.app.secrets import SecretDoors
-from portico.app.shared_dependencies import Outside
+from portico.app.app_context import AppContext
+from portico.app.guard_wiring import LoginDependencies
+from portico.app.secrets import SecretDependencies
+from portico.app.shared_dependencies import SharedDependencies
 from portico.guard.core.keys import ApiKey
 from portico.guard.core.secrets import Source, parse_ref
 from portico.guard.tokens import AuthenticateToken
@@ -26,11 +26,11 @@ from portico.kernel.ids import SpaceId
 # OAuth on its real doors, both ways: tokens that are shown here, and logins elsewhere.
 
 
-def resource_of(ground: Ground) -> str:
+def resource_of(ground: AppContext) -> str:
     return ground.loaded.settings.oauth.audience or f"{ground.base_url}/mcp"
 
 
-def protected_resource(ground: Ground) -> ProtectedResource | None:
+def protected_resource(ground: AppContext) -> ProtectedResource | None:
     """None where no tokens are taken."""
     settings = ground.loaded.settings.oauth
     if not settings.issuers:
@@ -43,7 +43,7 @@ def protected_resource(ground: Ground) -> ProtectedResource | None:
     )
 
 
-def token_doors(ground: Ground, transactions: Transactions) -> AuthenticateToken | None:
+def token_doors(ground: AppContext, transactions: Transactions) -> AuthenticateToken | None:
     """None where no tokens are taken."""
     settings, key_ring = ground.loaded.settings.oauth, PostgresKeyRing(transactions)
     if not settings.issuers:
@@ -67,7 +67,7 @@ def token_doors(ground: Ground, transactions: Transactions) -> AuthenticateToken
     )
 
 
-async def _home(ground: Ground, key_ring: PostgresKeyRing) -> SpaceId | None:
+async def _home(ground: AppContext, key_ring: PostgresKeyRing) -> SpaceId | None:
     """The space of whoever this machine's key belongs to."""
     try:
         text = await asyncio.to_thread(ground.loaded.paths.key_file.read_text)
@@ -78,9 +78,9 @@ async def _home(ground: Ground, key_ring: PostgresKeyRing) -> SpaceId | None:
     return None if holder is None else holder.key.space
 
 
-def open_logins(ground: Ground, outside: Outside) -> LoginDoors:
+def open_logins(ground: AppContext, outside: SharedDependencies) -> LoginDependencies:
     transactions, vault = outside.transactions, outside.vault
-    secrets = SecretDoors(ground)
+    secrets = SecretDependencies(ground)
 
     async def reveal(space: SpaceId, reference: str) -> str | None:
         """Only what was given to Portico by name: an operator of a space is not thereby let read
@@ -90,7 +90,7 @@ def open_logins(ground: Ground, outside: Outside) -> LoginDoors:
             return None
         return await asyncio.to_thread(secrets.references.value, str(space), ref)
 
-    return LoginDoors(
+    return LoginDependencies(
         authorization=HttpAuthorizationServers(Documents()),
         clients=PostgresLoginClients(transactions, vault),
         logins=PostgresLogins(transactions, vault),

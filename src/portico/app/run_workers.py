@@ -9,15 +9,15 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from typing import Final
 
-from portico.adapters.dbos.late_line import LateLine
+from portico.adapters.dbos.deferred_queue import LateLine
 from portico.agents.runs import AGENT
-from portico.app.app_context import Ground
-from portico.app.shared_dependencies import Outside
+from portico.app.app_context import AppContext
+from portico.app.shared_dependencies import SharedDependencies
 from portico.debate.conduct import DEBATE
 from portico.debate.debates import ANALYSIS
 from portico.engine.core.retention import Keep
 from portico.engine.drill import drill_kind
-from portico.engine.ports import Line, Runs
+from portico.engine.ports import RunQueue, Runs
 from portico.engine.runs import Kind, Kinds, StartRun
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Durable
@@ -33,9 +33,9 @@ LED: Final = (*CALLING, AGENT, DEBATE, ANALYSIS)
 """What only its own room steps into: it withdraws what was asked, and knows what was begun."""
 
 
-def starting(runs: Runs, line: Line, clock: Clock, entropy: Entropy, *kinds: str) -> StartRun:
+def starting(runs: Runs, line: RunQueue, clock: Clock, entropy: Entropy, *kinds: str) -> StartRun:
     known = Kinds([Kind(name=kind, work=_elsewhere) for kind in kinds])
-    return StartRun(runs=runs, line=line, kinds=known, clock=clock, entropy=entropy)
+    return StartRun(runs=runs, queue=line, kinds=known, clock=clock, entropy=entropy)
 
 
 async def _elsewhere(_durable: Durable, _given: JsonObject) -> JsonValue:
@@ -91,7 +91,9 @@ def every_kind(clock: Clock, *of_rooms: Kind) -> Kinds:
     return Kinds([drill_kind(clock, f"{socket.gethostname()[:40]}-{os.getpid()}"), *of_rooms])
 
 
-async def carry_out_runs(ground: Ground, outside: Outside, kinds: Kinds, line: LateLine) -> None:
+async def carry_out_runs(
+    ground: AppContext, outside: SharedDependencies, kinds: Kinds, line: LateLine
+) -> None:
     """Until cancelled. If it breaks, the server goes on without it, and says so."""
     try:
         await _carry_out(ground, outside, kinds, line)
@@ -99,15 +101,17 @@ async def carry_out_runs(ground: Ground, outside: Outside, kinds: Kinds, line: L
         _runs_log.exception("no runs are carried out here any more: restart the server")
 
 
-async def _carry_out(ground: Ground, outside: Outside, kinds: Kinds, line: LateLine) -> None:
+async def _carry_out(
+    ground: AppContext, outside: SharedDependencies, kinds: Kinds, line: LateLine
+) -> None:
     """Without the engine's address runs are taken in, for others to carry out."""
     engine = ground.store.addresses.engine
     if engine is None:
         _runs_log.warning("no runs are carried out here: database.engine_dsn is not set")
         return
-    await asyncio.to_thread(importlib.import_module, "portico.app.engine_room")
-    from portico.adapters.dbos.line import DbosLine
-    from portico.app.engine_room import EngineWishes, forgetting, working
+    await asyncio.to_thread(importlib.import_module, "portico.app.engine")
+    from portico.adapters.dbos.run_queue import DbosLine
+    from portico.app.engine import EngineWishes, forgetting, working
 
     settings = ground.loaded.settings.engine
     there = DbosLine(engine)

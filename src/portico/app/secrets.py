@@ -19,19 +19,19 @@ from portico.adapters.postgres.transaction import (
     open_pool,
 )
 from portico.adapters.secrets import (
-    Drawer,
-    DrawerSecrets,
-    KeptKeys,
+    BlockingVaultKeyStore,
     KeysByReference,
-    KeysInDrawer,
     Places,
     References,
+    SecretsInStore,
+    SecretStore,
+    VaultKeysInStore,
     choose,
 )
 from portico.adapters.system.audit_heads import AuditHeadsFile
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.adapters.telemetry.spans import tell_head
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.gateway.ports import house
 from portico.guard.audit import ExportHeads
 from portico.guard.core.audit import AuditEntry, Head
@@ -55,32 +55,32 @@ _log: Final = logging.getLogger("portico.secrets")
 
 
 @dataclass(frozen=True)
-class SecretDoors:
+class SecretDependencies:
     """One for a process. What waits for files or the keyring does so when it is first asked for."""
 
-    ground: Ground
+    app: AppContext
 
     @cached_property
-    def drawer(self) -> Drawer:
+    def drawer(self) -> SecretStore:
         """Raises `SecretsUnavailable`."""
-        paths = self.ground.loaded.paths
+        paths = self.app.loaded.paths
         places = Places(paths.secrets_file, paths.identity_file, paths.installation_file)
-        return choose(self.ground.loaded.settings.secrets.store, places)
+        return choose(self.app.loaded.settings.secrets.store, places)
 
     @cached_property
     def references(self) -> References:
-        paths = self.ground.loaded.paths
+        paths = self.app.loaded.paths
         environment = process_environment()
         return References(
             environment,
-            self.kept,
+            self.stored_secret,
             own=(paths.data, paths.config, paths.state),
-            own_file=own_file(environment, self.ground.config),
+            own_file=own_file(environment, self.app.config),
         )
 
     @cached_property
-    def secrets(self) -> DrawerSecrets:
-        return DrawerSecrets(lambda: self.drawer, self.ground.secrets.learn)
+    def secrets(self) -> SecretsInStore:
+        return SecretsInStore(lambda: self.drawer, self.app.secrets.learn)
 
     async def kept_in(self) -> str | None:
         try:
@@ -88,21 +88,21 @@ class SecretDoors:
         except SecretsUnavailable:
             return None
 
-    def kept(self, space: str, name: str) -> str | None:
+    def stored_secret(self, space: str, name: str) -> str | None:
         """Raises `SecretsUnavailable`."""
         found = self.drawer.get(space, name)
         if found is None:
             return None
-        self.ground.secrets.learn(found.value)
+        self.app.secrets.learn(found.value)
         return found.value
 
     @cached_property
-    def vault_keys(self) -> KeptKeys:
-        told = self.ground.loaded.settings.secrets.keys
+    def vault_keys(self) -> BlockingVaultKeyStore:
+        told = self.app.loaded.settings.secrets.keys
         ref = None if told is None else parse_ref(told)
         if ref is None:
-            return KeysInDrawer(self.drawer, SystemClock(), system_entropy)
-        own = References(process_environment(), self.kept)
+            return VaultKeysInStore(self.drawer, SystemClock(), system_entropy)
+        own = References(process_environment(), self.stored_secret)
         return KeysByReference(str(ref), lambda: own.value("", ref))
 
     @cached_property
@@ -111,12 +111,12 @@ class SecretDoors:
         return RingVault(None)
 
     def open_vault(self, *, first: bool = False) -> None:
-        """`first`: nothing is sealed yet. Raises `SecretsUnavailable`, `BadVaultKeys`. Waits, so
-        call it in a thread."""
+        """`first`: nothing is sealed yet. Raises `SecretsUnavailable`, `InvalidVaultKeys`. Waits,
+        so call it in a thread."""
         keys = self.vault_keys
         found = keys.read()
         may_make = first or self._is_where_it_began
-        if found is None and may_make and isinstance(keys, KeysInDrawer):
+        if found is None and may_make and isinstance(keys, VaultKeysInStore):
             found = keys.make()
         if found is not None:
             self.vault.use(found)
@@ -124,9 +124,9 @@ class SecretDoors:
     @property
     def _is_where_it_began(self) -> bool:
         """Another machine's key would shut the others out of what it seals."""
-        return self.ground.loaded.paths.pepper_file.exists()
+        return self.app.loaded.paths.pepper_file.exists()
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """Before anything is sealed or opened. The server serves without it, and says so."""
         try:
             await asyncio.to_thread(self.open_vault)
@@ -150,7 +150,7 @@ class SecretDoors:
     def _learn_all(self) -> None:
         """What is known is blacked out, whoever repeats it."""
         for space in self.drawer.spaces():
-            self.ground.secrets.learn(*(kept.value for kept in self.drawer.all(space).values()))
+            self.app.secrets.learn(*(kept.value for kept in self.drawer.all(space).values()))
 
 
 Home = Callable[[], Awaitable[SpaceId | None]]
@@ -173,7 +173,7 @@ class Auditing:
                 exporting.cancel()
 
 
-def open_audit(ground: Ground, transactions: Transactions) -> Auditing:
+def open_audit(ground: AppContext, transactions: Transactions) -> Auditing:
     settings, paths = ground.loaded.settings.audit, ground.loaded.paths
     chosen = settings.heads_file
     file = Path(chosen).expanduser() if chosen else paths.audit_heads_file
@@ -188,7 +188,7 @@ def open_audit(ground: Ground, transactions: Transactions) -> Auditing:
     return Auditing(audit=audit, log=log, heads=heads, export=export)
 
 
-def configuration_loaded(ground: Ground) -> AuditEntry:
+def configuration_loaded(ground: AppContext) -> AuditEntry:
     """By hashes, so that a change can be told, and where: a section at a time, no secret in it."""
     told: dict[str, dict[str, JsonValue]] = {}
     for path, value in ground.loaded.leaves():
@@ -198,11 +198,11 @@ def configuration_loaded(ground: Ground) -> AuditEntry:
     return AuditEntry(
         action="configuration.loaded",
         subject="portico.toml",
-        facts={"version": ground.version, "sha256": _hash(told), "sections": sections},
+        details={"version": ground.version, "sha256": _hash(told), "sections": sections},
     )
 
 
-async def note_configuration(ground: Ground, auditing: Auditing, home: Home) -> None:
+async def note_configuration(ground: AppContext, auditing: Auditing, home: Home) -> None:
     """In the chain of this machine's own space; a server without one has no configuration that
     is anybody's there. Raises `StoreUnavailable`."""
     if (space := await home()) is not None:
@@ -218,7 +218,7 @@ def _hash(value: JsonValue) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _InThread:
-    keys: KeptKeys
+    keys: BlockingVaultKeyStore
 
     async def read(self) -> VaultKeys | None:
         return await asyncio.to_thread(self.keys.read)
@@ -227,9 +227,9 @@ class _InThread:
         return await asyncio.to_thread(self.keys.change, to)
 
 
-async def rotate_vault(ground: Ground) -> Rotated:
+async def rotate_vault(ground: AppContext) -> Rotated:
     """Raises `VaultClosed`, `SecretsUnavailable`, `StoreUnavailable`."""
-    doors = SecretDoors(ground)
+    doors = SecretDependencies(ground)
     await ground.store.start(create=False, progress=lambda _: None)
     try:
         await asyncio.to_thread(doors.open_vault)
@@ -249,7 +249,7 @@ async def rotate_vault(ground: Ground) -> Rotated:
         await ground.store.release()
 
 
-async def _write_down(ground: Ground, rotated: Rotated) -> None:
+async def _write_down(ground: AppContext, rotated: Rotated) -> None:
     """In the name of the first admin: whoever can read the vault's keys is at this machine."""
     admin = await first_admin(ground.store.owner_address)
     if admin is None:
@@ -257,7 +257,7 @@ async def _write_down(ground: Ground, rotated: Rotated) -> None:
     entry = AuditEntry(
         action="vault.rotated",
         subject=rotated.key,
-        facts={"sealed_anew": rotated.sealed_anew, "lost": rotated.lost},
+        details={"sealed_anew": rotated.sealed_anew, "lost": rotated.lost},
     )
     async with open_pool(ground.store.addresses.app, 2) as pool:
         await open_audit(ground, Transactions(pool)).audit.note(as_principal(admin), entry)

@@ -15,7 +15,7 @@ from portico.adapters.system.bind_address import listen, listen_privately
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.system.pid_file import HeldNote, living_note
 from portico.adapters.system.process import LastCall, collect_rarely, end_orderly
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.supervision import SERVER, kept_address, notes_folder
 from portico.engine.core.errors import SchemaBehind
 from portico.engine.core.store import Patience, Source
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from portico.adapters.telemetry.slow_calls import Thresholds
 
 
-def write_down(ground: Ground, *, stream: bool = True) -> None:
+def write_down(ground: AppContext, *, stream: bool = True) -> None:
     """Everything that is logged from here on, cleaned of every secret that is known by now.
     `stream`: also on standard error."""
     from portico.adapters.telemetry.logs import LogWishes, write_logs
@@ -48,7 +48,7 @@ def write_down(ground: Ground, *, stream: bool = True) -> None:
     write_logs(wishes, ground.secrets)
 
 
-def observe(ground: Ground) -> "Observing":
+def observe(ground: AppContext) -> "Observing":
     from portico.adapters.telemetry.setup import ObserveWishes, Observing
 
     telemetry = ground.loaded.settings.telemetry
@@ -63,14 +63,14 @@ def observe(ground: Ground) -> "Observing":
     return Observing(wishes, ground.secrets)
 
 
-def thresholds(ground: Ground) -> "Thresholds":
+def thresholds(ground: AppContext) -> "Thresholds":
     from portico.adapters.telemetry.slow_calls import Thresholds
 
     log = ground.loaded.settings.log
     return Thresholds(warning=log.slow_warning, error=log.slow_error)
 
 
-def _configured(ground: Ground) -> Iterator[str]:
+def _configured(ground: AppContext) -> Iterator[str]:
     from portico.adapters.postgres.addresses import password_of
 
     settings = ground.loaded.settings
@@ -84,7 +84,7 @@ def _configured(ground: Ground) -> Iterator[str]:
             yield password_of(dsn.get_secret_value())
 
 
-def _stored(ground: Ground) -> Iterator[str]:
+def _stored(ground: AppContext) -> Iterator[str]:
     """What `init` has left in files; what is not there yet cannot be told."""
     from portico.adapters.postgres.addresses import password_of
 
@@ -102,11 +102,13 @@ def _stored(ground: Ground) -> Iterator[str]:
 _log: Final = logging.getLogger("portico.serve")
 
 
-def serve(ground: Ground, announce: Callable[[str], None], started_by: str = "terminal") -> None:
+def serve(
+    ground: AppContext, announce: Callable[[str], None], started_by: str = "terminal"
+) -> None:
     settings = ground.loaded.settings
     write_down(ground, stream=started_by == "terminal")
     last_call = LastCall()
-    end_orderly(last_call.begin)
+    end_orderly(last_call.start)
     with listen(settings.server.host, settings.server.port) as listener:
         _leave_note(ground, started_by)
         try:
@@ -115,7 +117,7 @@ def serve(ground: Ground, announce: Callable[[str], None], started_by: str = "te
             asyncio.run(ground.store.release())
 
 
-def _leave_note(ground: Ground, started_by: str) -> None:
+def _leave_note(ground: AppContext, started_by: str) -> None:
     """By which it is found from its first moment to its last, whoever started it."""
     file = notes_folder(ground) / f"{SERVER}{ground.loaded.settings.server.port}"
     note = HeldNote(file)
@@ -146,7 +148,7 @@ def _taken_over(note: HeldNote, file: Path, url: str) -> bool:
 
 
 def _start_and_serve(
-    ground: Ground, listener: socket, announce: Callable[[str], None], last_call: LastCall
+    ground: AppContext, listener: socket, announce: Callable[[str], None], last_call: LastCall
 ) -> None:
     with ThreadPoolExecutor(1) as starting:
         started = starting.submit(ground.store.start_here, create=False)
@@ -164,7 +166,7 @@ def _start_and_serve(
 
 
 async def _serve(
-    ground: Ground,
+    ground: AppContext,
     observing: "Observing",
     listeners: list[socket],
     announce: Callable[[str], None],
@@ -196,11 +198,11 @@ async def _serve(
     announce(f"{address}, known as {known_as}" if known_as else address)
     _log.info("Portico %s serves on %s, process %d", ground.version, address, os.getpid())
     collect_rarely()
-    await AskedServer(config, last_call.begin).serve(sockets=listeners)
+    await AskedServer(config, last_call.start).serve(sockets=listeners)
     _log.info("stopped as asked")
 
 
-async def _bring_up_to_date(ground: Ground) -> None:
+async def _bring_up_to_date(ground: AppContext) -> None:
     """Our own database is migrated unasked; somebody else's only if they said so."""
     store, automatic = ground.store, ground.loaded.settings.database.auto_migrate
     await store.until_it_accepts()
@@ -212,9 +214,9 @@ async def _bring_up_to_date(ground: Ground) -> None:
 
 
 def app(  # noqa: PLR0915 # what is put together, one by one
-    ground: Ground, pool: "AsyncConnectionPool[Connection]", observing: "Observing"
+    ground: AppContext, pool: "AsyncConnectionPool[Connection]", observing: "Observing"
 ) -> "ASGIApp":
-    from portico.adapters.dbos.late_line import LateLine
+    from portico.adapters.dbos.deferred_queue import LateLine
     from portico.adapters.postgres.bus import PostgresBus
     from portico.adapters.postgres.embedded.server import Healer
     from portico.adapters.postgres.transaction import Transactions
@@ -230,8 +232,8 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     from portico.app.install import make_up_agent_key
     from portico.app.oauth import protected_resource
     from portico.app.run_workers import carry_out_runs, every_kind, kept_up
-    from portico.app.secrets import SecretDoors, note_configuration, open_audit
-    from portico.app.shared_dependencies import Outside
+    from portico.app.secrets import SecretDependencies, note_configuration, open_audit
+    from portico.app.shared_dependencies import SharedDependencies
     from portico.app.use_cases import Shared, use_cases
     from portico.interfaces.http.app import build
     from portico.interfaces.http.middleware import allowed
@@ -244,7 +246,7 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
         async with pool, asyncio.TaskGroup() as background:
-            await secret_doors.begin()
+            await secret_doors.start()
             runs = carry_out_runs(ground, outside, kinds, line)
             lasting = [
                 background.create_task(bus.run(), name="the bus"),
@@ -275,10 +277,10 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     watch_pool(pool.get_stats)
     slow = SlowCalls("portico.postgres", thresholds(ground), transaction_took)
     bus, line, clock = PostgresBus(store.addresses.app, system_entropy), LateLine(), SystemClock()
-    secret_doors = SecretDoors(ground)
+    secret_doors = SecretDependencies(ground)
     transactions = Transactions(pool, slow)
     auditing = open_audit(ground, transactions)
-    outside = Outside(
+    outside = SharedDependencies(
         transactions=transactions,
         bus=bus,
         audit=auditing.audit,
@@ -288,7 +290,7 @@ def app(  # noqa: PLR0915 # what is put together, one by one
         hide=ground.secrets.hide_json,
         vault=secret_doors.vault,
         keeper=secret_doors.references,
-        line=line,
+        queue=line,
     )
     opened = open_gateway(ground, outside)
     agents = open_agents(ground, outside, opened)
@@ -297,7 +299,7 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     kinds = every_kind(clock, *opened.kinds, *agents.kinds, *bridge.kinds, *debates.kinds)
     shared = Shared(
         bus=bus,
-        line=line,
+        queue=line,
         kinds=kinds,
         metrics_text=observing.metrics_text,
         boxes=lambda: opened.boxes.reports,

@@ -3,17 +3,17 @@
 from dataclasses import dataclass, field
 
 from portico.adapters.crypto import RingVault
-from portico.adapters.dbos.late_line import LateLine
-from portico.adapters.mcp.secrets import NOBODY, Keeper
+from portico.adapters.dbos.deferred_queue import LateLine
+from portico.adapters.mcp.secrets import NOBODY, SecretResolver
 from portico.adapters.postgres.transaction import Transactions
 from portico.engine.core.runs import Cleaning, as_it_is
-from portico.engine.ports import Bus, Line
+from portico.engine.ports import Bus, RunQueue
 from portico.guard.ports import Audit, Vault
 from portico.kernel.clock import Clock, Entropy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class SharedDependencies:
     transactions: Transactions
     bus: Bus
     audit: Audit
@@ -24,7 +24,7 @@ class Outside:
     """Only the very secrets that are known, whatever else looks like one."""
     vault: Vault = field(default_factory=lambda: RingVault(None))
     """Closed, unless somebody brings its keys."""
-    line: Line = field(default_factory=LateLine)
+    queue: RunQueue = field(default_factory=LateLine)
     """Where runs are put to be carried out; until somebody brings one, they are found there."""
-    keeper: Keeper = NOBODY
+    keeper: SecretResolver = NOBODY
     """Of the secrets that servers of tools are given."""

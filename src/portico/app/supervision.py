@@ -16,18 +16,18 @@ from typing import BinaryIO, Final, NoReturn
 
 from portico.adapters.system.bind_address import is_ready
 from portico.adapters.system.pid_file import held, last_note, living_note, send
-from portico.adapters.system.supervisor import NOTE, Order
-from portico.app.app_context import Ground
+from portico.adapters.system.supervisor import NOTE, SupervisorArgs
+from portico.app.app_context import AppContext
 from portico.engine.core.store import Patience
 from portico.interfaces.cli.errors import ServerNotStarted
 from portico.interfaces.cli.services import (
     AtLogin,
     DoesNotEnd,
     Ended,
-    Keeper,
     NoBackground,
     Running,
     StartedBy,
+    SupervisorStatus,
 )
 from portico.kernel.json import JsonObject
 
@@ -42,17 +42,17 @@ _LAST: Final = 10.0
 
 @dataclass(frozen=True)
 class GroundKeeping:
-    ground: Ground
+    app: AppContext
 
     def servers(self) -> Sequence[Running]:
         return [running for _, running in self._living()]
 
-    def keeper(self) -> Keeper | None:
+    def keeper(self) -> SupervisorStatus | None:
         told = last_note(self._keepers_note)
         if told is None:
             return None
         words = told.get("words")
-        return Keeper(
+        return SupervisorStatus(
             pid=_whole(told, "pid"),
             alive=living_note(self._keepers_note) is not None,
             url=str(told["url"]),
@@ -62,14 +62,14 @@ class GroundKeeping:
             died_at=_text(told, "died_at"),
             why=_text(told, "why"),
             gave_up=told["state"] == "gave_up",
-            kept=_object(told["kept"]),
+            unsaved_settings=_object(told["kept"]),
             words=_object(words) if words else None,
         )
 
     def start(self) -> "Launched":
         if sys.platform == "win32":
             raise NoBackground("Windows has no background that Portico could use.")
-        _ = self.ground.store.addresses  # one that was never set up would say so only later
+        _ = self.app.store.addresses  # one that was never set up would say so only later
         launched = subprocess.Popen(  # noqa: S603 # ourselves
             self.command(),
             stdin=subprocess.DEVNULL,
@@ -98,20 +98,20 @@ class GroundKeeping:
             *python,
             "portico",
             "--json",
-            *_kept_config(self.ground),
+            *_kept_config(self.app),
             "serve",
             "--started-by=up",
-            *_flags(self.ground),
+            *_flags(self.app),
         ]
 
     @property
-    def _order(self) -> Order:
-        loaded = self.ground.loaded
-        return Order(
+    def _order(self) -> SupervisorArgs:
+        loaded = self.app.loaded
+        return SupervisorArgs(
             folder=self._folder,
             log=loaded.paths.log_file if loaded.settings.log.file else None,
-            url=self.ground.server_url,
-            kept=kept_address(self.ground),
+            url=self.app.server_url,
+            unsaved_settings=kept_address(self.app),
         )
 
     def end(self, progress: Callable[[str], None], *, only: str | None = None) -> Sequence[Ended]:
@@ -156,7 +156,7 @@ class GroundKeeping:
         from portico.kernel.errors import PorticoError
 
         try:
-            return await self.ground.store.settle()
+            return await self.app.store.settle()
         except StoreUnavailable:
             raise
         except PorticoError:  # one that was never set up has nothing that runs
@@ -166,18 +166,18 @@ class GroundKeeping:
 
         from portico.app.autostart import at_login
 
-        return at_login(self.ground)
+        return at_login(self.app)
 
     def write_at_login(self) -> bool:
+        from portico.adapters.system.autostart_units import switched
         from portico.adapters.system.files import write_private
-        from portico.adapters.system.login_units import switched
 
         unit = self.at_login()
         write_private(unit.file, unit.text)
         return switched(unit.switch_on)
 
     def remove_at_login(self) -> bool:
-        from portico.adapters.system.login_units import switched
+        from portico.adapters.system.autostart_units import switched
 
         unit = self.at_login()
         if not unit.file.exists():
@@ -188,7 +188,7 @@ class GroundKeeping:
 
     @property
     def _folder(self) -> Path:
-        return notes_folder(self.ground)
+        return notes_folder(self.app)
 
     @property
     def _keepers_note(self) -> Path:
@@ -209,11 +209,11 @@ class Launched:
         return self.process.poll() is not None
 
 
-def notes_folder(ground: Ground) -> Path:
+def notes_folder(ground: AppContext) -> Path:
     return ground.loaded.paths.data / "server"
 
 
-def kept_address(ground: Ground) -> JsonObject:
+def kept_address(ground: AppContext) -> JsonObject:
     """What of the address no file says: whoever starts it again may not have it."""
     loaded = ground.loaded
     values: JsonObject = {
@@ -224,12 +224,12 @@ def kept_address(ground: Ground) -> JsonObject:
     return {path: values[path] for path in _ADDRESS if path in said}
 
 
-def _flags(ground: Ground) -> list[str]:
+def _flags(ground: AppContext) -> list[str]:
     named = {path.partition(".")[2]: value for path, value in ground.flags.items()}
     return [f"--{name}={value}" for name, value in named.items() if value is not None]
 
 
-def _kept_config(ground: Ground) -> list[str]:
+def _kept_config(ground: AppContext) -> list[str]:
     """The file that was named to us is named to the server too; the environment it inherits."""
     return [] if ground.config is None else [f"--config={ground.config.absolute()}"]
 
@@ -251,7 +251,7 @@ def _running(told: JsonObject) -> Running:
         url=str(told["url"]),
         since=str(told["since"]),
         started_by=by,
-        kept=_object(told.get("kept")),
+        unsaved_settings=_object(told.get("kept")),
     )
 
 
@@ -277,7 +277,7 @@ _MEANWHILE_LAST: Final = 12
 
 
 @contextmanager
-def serving_meanwhile(ground: Ground) -> Iterator[bool]:
+def serving_meanwhile(ground: AppContext) -> Iterator[bool]:
     ready = partial(_ready, ground)
     if ground.private_socket is None or ready():
         yield False  # where there is no private socket, whoever asks is told that nobody answers
@@ -349,12 +349,12 @@ def _leaving_in_order() -> Iterator[_Leaving]:
         leaving.forget()
 
 
-def _command(ground: Ground) -> Sequence[str]:
+def _command(ground: AppContext) -> Sequence[str]:
     chosen = [] if ground.config is None else ["--config", str(ground.config)]
     return [sys.executable, "-m", "portico", *chosen, "serve"]
 
 
-def _ready(ground: Ground) -> bool:
+def _ready(ground: AppContext) -> bool:
     private = ground.private_socket
     return private is not None and is_ready(private, ground.loaded.settings.server.port)
 

@@ -15,12 +15,12 @@ from portico.adapters.system.installed_files import (
     remove_if_empty,
     size_of,
 )
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.interfaces.cli.services import (
     Belonging,
     ConnectedClient,
     Estate,
-    Left,
+    Leftover,
     OddHome,
 )
 from portico.kernel.errors import PorticoError
@@ -61,18 +61,18 @@ _MARKS: Final = ("portico.toml", "client.key", "secrets", "postgres-locks")
 
 @dataclass(frozen=True)
 class GroundUninstalling:
-    ground: Ground
+    app: AppContext
 
     def connected(self) -> Sequence[ConnectedClient]:
         from portico.app.client_configs import client_files
 
-        found = client_files(self.ground).leading_here(Path.cwd())
+        found = client_files(self.app).leading_here(Path.cwd())
         return [ConnectedClient(title=title, file=file) for title, file in found]
 
     def estate(self) -> Estate:
         self._see_that_it_is_ours()
         places = self._places()
-        paths = self.ground.loaded.paths
+        paths = self.app.loaded.paths
         marks = [folder / name for folder in (paths.config, paths.data) for name in _MARKS]
         if not any(mark.exists() for mark in marks):
             return Estate(belongings=(), left=tuple(self._elsewhere()), folders=())
@@ -83,12 +83,12 @@ class GroundUninstalling:
             if each.what is not None
         ]
         strange = [
-            Left(path=str(each.path), why="it is not known to be Portico's")
+            Leftover(path=str(each.path), why="it is not known to be Portico's")
             for each in found
             if each.what is None and each.path not in places
         ]
         links = [
-            Left(path=str(folder), why=f"it is a link to {folder.readlink()}")
+            Leftover(path=str(folder), why=f"it is a link to {folder.readlink()}")
             for folder in places
             if folder.is_symlink()
         ]
@@ -102,13 +102,13 @@ class GroundUninstalling:
         from portico.engine.core.errors import StoreUnavailable
 
         try:
-            return await self.ground.store.stop(force=True)
+            return await self.app.store.stop(force=True)
         except StoreUnavailable:
             raise
         except PorticoError:  # one that was never set up has nothing that runs
             return False
 
-    def purge(self, estate: Estate, progress: Callable[[str], None]) -> Sequence[Left]:
+    def purge(self, estate: Estate, progress: Callable[[str], None]) -> Sequence[Leftover]:
         self._see_that_it_is_ours()
         left = list(self._forget_keyring())
         for each in estate.belongings:
@@ -116,7 +116,7 @@ class GroundUninstalling:
             try:
                 remove(each.path)
             except OSError as error:
-                left.append(Left(path=str(each.path), why=error.strerror or str(error)))
+                left.append(Leftover(path=str(each.path), why=error.strerror or str(error)))
         for folder in estate.folders:
             remove_if_empty(folder)
         return left
@@ -128,7 +128,7 @@ class GroundUninstalling:
 
     def _places(self) -> Mapping[Path, Mapping[str, str]]:
         """Some of them are the same folder, for root."""
-        paths = self.ground.loaded.paths
+        paths = self.app.loaded.paths
         known = ((paths.config, _CONFIG), (paths.data, _DATA), (paths.state, _STATE))
         places: dict[Path, dict[str, str]] = {}
         for folder, names in (*known, (paths.cache, _CACHE)):
@@ -148,33 +148,33 @@ class GroundUninstalling:
 
     def _sockets(self) -> Iterator[Belonging]:
         """Folders for sockets, where ours have too long a name."""
-        paths = self.ground.loaded.paths
+        paths = self.app.loaded.paths
         for wanted in (paths.data / "server", paths.postgres / "run"):
             folder = short_folder(wanted)
             if folder != wanted and _is_own_folder(folder):
                 yield Belonging(path=folder, what="sockets", size=0)
 
-    def _elsewhere(self) -> Iterator[Left]:
-        if self.ground.loaded.settings.database.dsn is not None:
-            yield Left(path="the database", why="it is a PostgreSQL of your own")
+    def _elsewhere(self) -> Iterator[Leftover]:
+        if self.app.loaded.settings.database.dsn is not None:
+            yield Leftover(path="the database", why="it is a PostgreSQL of your own")
 
-    def _forget_keyring(self) -> Iterator[Left]:
+    def _forget_keyring(self) -> Iterator[Leftover]:
         """Secrets that are not in a file of ours."""
         from portico.adapters.secrets import OsKeyring
-        from portico.app.secrets import SecretDoors
+        from portico.app.secrets import SecretDependencies
         from portico.guard.core.secrets import SecretsUnavailable
 
-        if not self.ground.loaded.paths.installation_file.exists():
+        if not self.app.loaded.paths.installation_file.exists():
             return
         try:
-            drawer = SecretDoors(self.ground).drawer
+            drawer = SecretDependencies(self.app).drawer
             if not isinstance(drawer, OsKeyring):
                 return
             for space in drawer.spaces():
                 for name in drawer.all(space):
                     drawer.change(space, name, lambda _: None)
         except SecretsUnavailable as error:
-            yield Left(path="the system's keyring", why=str(error))
+            yield Leftover(path="the system's keyring", why=str(error))
 
 
 def _is_own_folder(path: Path) -> bool:

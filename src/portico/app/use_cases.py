@@ -5,28 +5,28 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from portico.adapters.cross_domain.space_leavings import SpaceLeavings
+from portico.adapters.cross_domain.space_cleanup import SpaceLeavings
 from portico.adapters.crypto import AesSivSeal
-from portico.adapters.dbos.late_line import LateLine
+from portico.adapters.dbos.deferred_queue import LateLine
 from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.checks import Readiness
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.engine.idempotency import PostgresReceipts
-from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
 from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresKeys, PostgresSessions
 from portico.adapters.postgres.guard.principals import PostgresPrincipals
 from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.app_context import Ground
+from portico.app.app_context import AppContext
 from portico.app.oauth import token_doors
 from portico.app.run_workers import LED
 from portico.app.secrets import Auditing, open_audit
 from portico.engine.core.store import StoreStatus
 from portico.engine.event_log import ReadRunEvents, Tails, WatchRun, WatchTopics
-from portico.engine.idempotency import DoOnce
-from portico.engine.ports import Bus, EventLog, Line, Receipts, RunBook, Runs, Seal
+from portico.engine.idempotency import IdempotentWrite
+from portico.engine.ports import Bus, EventLog, Receipts, RunQueries, RunQueue, Runs, Seal
 from portico.engine.runs import (
     CancelRun,
     ForkRun,
@@ -50,7 +50,7 @@ from portico.guard.ports import (
     Audit,
     AuditHeads,
     AuditLog,
-    ContextBook,
+    ContextRegistry,
     Contexts,
     KeyRing,
     Keys,
@@ -58,7 +58,7 @@ from portico.guard.ports import (
     Principals,
     Sessions,
     Spaces,
-    Together,
+    UnitOfWork,
 )
 from portico.guard.principals import AddPrincipal, ChangePrincipal, ListPrincipals, ShowPrincipal
 from portico.guard.sessions import EndSession, LeaveSession, ListSessions, OpenSession, TakeSession
@@ -86,12 +86,12 @@ def nothing_tried() -> Sequence[Report] | None:
     return ()
 
 
-class Tasks(ContextBook, Contexts, Protocol):
+class AllContexts(ContextRegistry, Contexts, Protocol):
     """Who opened them, and what was read in each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doors:
+class Dependencies:
     """What all of them need from outside: given once, shared by all."""
 
     key_ring: KeyRing
@@ -100,15 +100,15 @@ class Doors:
     principals: Principals
     spaces: Spaces
     receipts: Receipts
-    contexts: Tasks
-    book: RunBook
+    contexts: AllContexts
+    book: RunQueries
     runs: Runs
-    line: Line
+    queue: RunQueue
     kinds: Kinds
     event_log: EventLog
     bus: Bus
     seal: Seal
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     audit_log: AuditLog
     audit_heads: AuditHeads
@@ -125,18 +125,18 @@ class Doors:
     leavings: Leavings
 
 
-def assemble(doors: Doors) -> UseCases:
+def assemble(doors: Dependencies) -> UseCases:
     keys, principals, spaces = doors.keys, doors.principals, doors.spaces
-    book, runs, line, bus = doors.book, doors.runs, doors.line, doors.bus
+    book, runs, line, bus = doors.book, doors.runs, doors.queue, doors.bus
     clock, entropy, pepper = doors.clock, doors.entropy, doors.pepper
-    together, audit = doors.together, doors.audit
+    together, audit = doors.unit_of_work, doors.audit
     add_principal = AddPrincipal(
-        principals=principals, together=together, audit=audit, clock=clock, entropy=entropy
+        principals=principals, unit_of_work=together, audit=audit, clock=clock, entropy=entropy
     )
     issue_key = IssueKey(
         keys=keys,
         principals=principals,
-        together=together,
+        unit_of_work=together,
         audit=audit,
         clock=clock,
         entropy=entropy,
@@ -147,29 +147,29 @@ def assemble(doors: Doors) -> UseCases:
     )
     return UseCases(
         authenticate=authenticate,
-        do_once=DoOnce(receipts=doors.receipts),
+        do_once=IdempotentWrite(receipts=doors.receipts),
         found_space=FoundSpace(
             spaces=spaces,
-            together=together,
+            unit_of_work=together,
             audit=audit,
             clock=clock,
             entropy=entropy,
             pepper=pepper,
         ),
         show_space=ShowSpace(spaces=spaces),
-        rename_space=RenameSpace(spaces=spaces, together=together, audit=audit),
+        rename_space=RenameSpace(spaces=spaces, unit_of_work=together, audit=audit),
         export_space=ExportSpace(spaces=spaces),
         delete_space=DeleteSpace(spaces=spaces, audit=audit, leavings=doors.leavings),
         add_principal=add_principal,
         list_principals=ListPrincipals(principals=principals),
         show_principal=ShowPrincipal(principals=principals),
         change_principal=ChangePrincipal(
-            principals=principals, keys=keys, together=together, audit=audit, clock=clock
+            principals=principals, keys=keys, unit_of_work=together, audit=audit, clock=clock
         ),
         invite_person=InvitePerson(
             add_principal=add_principal,
             keys=keys,
-            together=together,
+            unit_of_work=together,
             audit=audit,
             clock=clock,
             entropy=entropy,
@@ -178,7 +178,7 @@ def assemble(doors: Doors) -> UseCases:
         invite_again=InviteAgain(
             principals=principals,
             keys=keys,
-            together=together,
+            unit_of_work=together,
             audit=audit,
             clock=clock,
             entropy=entropy,
@@ -186,7 +186,7 @@ def assemble(doors: Doors) -> UseCases:
         ),
         accept_invitation=AcceptInvitation(
             keys=keys,
-            together=together,
+            unit_of_work=together,
             audit=audit,
             clock=clock,
             entropy=entropy,
@@ -194,26 +194,26 @@ def assemble(doors: Doors) -> UseCases:
         ),
         issue_key=issue_key,
         issue_agent_key=IssueAgentKey(
-            add_principal=add_principal, issue_key=issue_key, together=doors.together
+            add_principal=add_principal, issue_key=issue_key, unit_of_work=doors.unit_of_work
         ),
         list_keys=ListKeys(keys=keys),
         show_key=ShowKey(keys=keys),
         rotate_key=RotateKey(
             keys=keys,
             principals=principals,
-            together=together,
+            unit_of_work=together,
             audit=audit,
             clock=clock,
             entropy=entropy,
             pepper=pepper,
         ),
         revoke_key=RevokeKey(
-            keys=keys, principals=principals, together=together, audit=audit, clock=clock
+            keys=keys, principals=principals, unit_of_work=together, audit=audit, clock=clock
         ),
         open_session=OpenSession(
             authenticate=authenticate,
             sessions=doors.sessions,
-            together=together,
+            unit_of_work=together,
             audit=audit,
             clock=clock,
             entropy=entropy,
@@ -223,23 +223,23 @@ def assemble(doors: Doors) -> UseCases:
             authenticate=authenticate,
             sessions=doors.sessions,
             keys=keys,
-            together=together,
+            unit_of_work=together,
             audit=audit,
             clock=clock,
             entropy=entropy,
             pepper=pepper,
         ),
-        leave_session=LeaveSession(keys=keys, together=together, audit=audit, clock=clock),
+        leave_session=LeaveSession(keys=keys, unit_of_work=together, audit=audit, clock=clock),
         list_sessions=ListSessions(sessions=doors.sessions, clock=clock),
         end_session=EndSession(
-            keys=keys, principals=principals, together=together, audit=audit, clock=clock
+            keys=keys, principals=principals, unit_of_work=together, audit=audit, clock=clock
         ),
         open_context=OpenContext(
-            book=doors.contexts, together=together, audit=audit, clock=clock, entropy=entropy
+            book=doors.contexts, unit_of_work=together, audit=audit, clock=clock, entropy=entropy
         ),
         list_contexts=ListContexts(book=doors.contexts),
         close_context=CloseContext(
-            book=doors.contexts, together=together, audit=audit, clock=clock
+            book=doors.contexts, unit_of_work=together, audit=audit, clock=clock
         ),
         enter_context=EnterContext(book=doors.contexts),
         show_status=ShowStatus(
@@ -247,17 +247,17 @@ def assemble(doors: Doors) -> UseCases:
         ),
         start_run=StartForPeople(
             start_run=StartRun(
-                runs=runs, line=line, kinds=doors.kinds, clock=clock, entropy=entropy
+                runs=runs, queue=line, kinds=doors.kinds, clock=clock, entropy=entropy
             ),
             contexts=doors.contexts,
         ),
         wait_for_run=WaitForRun(book=book, bus=bus),
         list_runs=ListRuns(book=book),
         show_run=ShowRun(book=book, contexts=doors.contexts),
-        cancel_run=CancelRun(book=book, runs=runs, line=line, bus=bus, led=LED),
-        resume_run=ResumeRun(book=book, runs=runs, line=line, led=LED),
-        fork_run=ForkRun(book=book, runs=runs, line=line, clock=clock, entropy=entropy, led=LED),
-        signal_run=SignalRun(book=book, runs=runs, line=line, bus=bus, contexts=doors.contexts),
+        cancel_run=CancelRun(book=book, runs=runs, queue=line, bus=bus, led=LED),
+        resume_run=ResumeRun(book=book, runs=runs, queue=line, led=LED),
+        fork_run=ForkRun(book=book, runs=runs, queue=line, clock=clock, entropy=entropy, led=LED),
+        signal_run=SignalRun(book=book, runs=runs, queue=line, bus=bus, contexts=doors.contexts),
         watch_run=WatchRun(log=doors.event_log, seal=doors.seal),
         watch_topics=WatchTopics(seal=doors.seal),
         read_run_events=ReadRunEvents(
@@ -285,7 +285,7 @@ class Shared:
     """What the use cases have in common with what else goes on in the same process."""
 
     bus: Bus = field(default_factory=InlineBus)
-    line: Line = field(default_factory=LateLine)
+    queue: RunQueue = field(default_factory=LateLine)
     """Until somebody brings a line, whoever joins is found in the store by those who have one."""
     kinds: Kinds = field(default_factory=lambda: Kinds([]))
     metrics_text: Callable[[], Awaitable[str]] = nothing_measured
@@ -297,12 +297,14 @@ class Shared:
     """A process that ends when it has done one thing has an audit of its own."""
 
 
-def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None = None) -> UseCases:
+def use_cases(
+    ground: AppContext, transactions: Transactions, shared: Shared | None = None
+) -> UseCases:
     clock, pepper, shared = SystemClock(), ground.pepper(), shared or Shared()
     bus, auditing = shared.bus, shared.auditing or open_audit(ground, transactions)
     log = PostgresEventLog(transactions, bus, clock, system_entropy)
     return assemble(
-        Doors(
+        Dependencies(
             key_ring=PostgresKeyRing(transactions),
             keys=PostgresKeys(transactions),
             sessions=PostgresSessions(transactions),
@@ -310,14 +312,14 @@ def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None 
             spaces=PostgresSpaces(transactions),
             receipts=PostgresReceipts(transactions),
             contexts=PostgresTaskContexts(transactions, clock),
-            book=PostgresRunBook(transactions),
+            book=PostgresRunQueries(transactions),
             runs=PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy),
-            line=shared.line,
+            queue=shared.queue,
             kinds=shared.kinds,
             event_log=log,
             bus=bus,
             seal=AesSivSeal.from_pepper(pepper),
-            together=transactions.begin,
+            unit_of_work=transactions.begin,
             audit=auditing.audit,
             audit_log=auditing.log,
             audit_heads=auditing.heads,
@@ -341,7 +343,7 @@ def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None 
 
 
 @asynccontextmanager
-async def entered(ground: Ground) -> AsyncIterator[tuple[Transactions, Principal]]:
+async def entered(ground: AppContext) -> AsyncIterator[tuple[Transactions, Principal]]:
     """Raises `PorticoError` where there is no database of this version or the key opens nothing,
     `OSError` where there is no key."""
     key = ground.loaded.paths.key_file.read_text().strip()

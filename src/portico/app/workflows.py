@@ -8,23 +8,23 @@ from datetime import timedelta
 from portico.adapters.cross_domain.tool_servers import WorkflowRunning
 from portico.adapters.inline import BellLog, InlineBus, InlineLine, InlineRuns
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
-from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
 from portico.adapters.postgres.transaction import BusAfterCommit, LineAfterCommit
-from portico.app.guard_wiring import ApprovalDoors
+from portico.app.guard_wiring import ApprovalDependencies
 from portico.app.run_workers import CALLING, starting
-from portico.app.shared_dependencies import Outside
-from portico.engine.core.runs import Cleaning, Queue, as_it_is
+from portico.app.shared_dependencies import SharedDependencies
+from portico.engine.core.runs import Cleaning, QueueConfig, as_it_is
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Bus, Journal
 from portico.engine.runs import Kind, Kinds
 from portico.gateway.calls import CallTool
-from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog import Catalogs
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.ports import CallHistory, Results, SchemaCheck, Servers, Tools, house
-from portico.gateway.results import KeepResult
-from portico.guard.authentication import AsTheyAre
+from portico.gateway.results import StoreResult
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.policy_gate import Gate
-from portico.guard.ports import Audit, Contexts, Together
+from portico.guard.ports import Audit, Contexts, UnitOfWork
 from portico.interfaces.http.use_cases import ProgramUseCases, SavedUseCases, WorkflowUseCases
 from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock, Entropy
@@ -52,7 +52,7 @@ from portico.workflows.core.saved import tool_definition
 from portico.workflows.execution import WORKFLOW, Engines, EngineSide, RunPlan
 from portico.workflows.plan_checks import AdmitPlan, CheckPlan
 from portico.workflows.programs import (
-    LookAhead,
+    FetchToolMetadata,
     OpenInterpreter,
     RunProgram,
     ShowProgram,
@@ -84,16 +84,16 @@ class WorkflowLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowDoors:
+class WorkflowDependencies:
     engines: Engines
     inline_journal: Journal
-    approvals: ApprovalDoors
+    approvals: ApprovalDependencies
     history: CallHistory
     contexts: Contexts
     expressions: Expressions
     schemas: SchemaCheck
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
     entropy: Entropy
     clean: Cleaning = as_it_is
@@ -102,13 +102,13 @@ class WorkflowDoors:
     def act_for(self, side: EngineSide) -> ActFor:
         key_ring = self.approvals.key_ring
         return ActFor(
-            as_they_are=AsTheyAre(key_ring=key_ring, clock=self.clock),
+            as_they_are=RevalidatePrincipal(key_ring=key_ring, clock=self.clock),
             new_outputs=side.outputs,
             clock=self.clock,
             waits=side is self.engines.durable,
         )
 
-    def step_call(self, call_tool: CallTool, catalogues: Catalogues) -> StepCall:
+    def step_call(self, call_tool: CallTool, catalogues: Catalogs) -> StepCall:
         """For every run of this process: they share its turns."""
 
         async def effect_of(caller: Principal, ref: ToolRef) -> Effect:
@@ -164,7 +164,7 @@ class WorkflowDoors:
             output_characters=self.limits.output_characters,
         )
 
-    def use_cases(self, catalogues: Catalogues) -> WorkflowUseCases:
+    def use_cases(self, catalogues: Catalogs) -> WorkflowUseCases:
         engines, audit, show = self.engines, self.audit, self.show()
         admit = AdmitPlan(
             catalogues=catalogues,
@@ -177,7 +177,7 @@ class WorkflowDoors:
         )
         return WorkflowUseCases(
             start_workflow=StartWorkflow(
-                engines=engines, admit=admit, audit=audit, together=self.together
+                engines=engines, admit=admit, audit=audit, unit_of_work=self.unit_of_work
             ),
             show_workflow=show,
             wait_for_workflow=WaitForWorkflow(engines=engines, show=show),
@@ -187,7 +187,7 @@ class WorkflowDoors:
                 approvals=self.approvals.approvals,
                 withdraw=self.approvals.withdraw(),
                 audit=audit,
-                together=self.together,
+                unit_of_work=self.unit_of_work,
             ),
             resume_workflow=ResumeWorkflow(
                 engines=engines,
@@ -195,7 +195,7 @@ class WorkflowDoors:
                 withdraw=self.approvals.withdraw(),
                 contexts=self.contexts,
                 audit=audit,
-                together=self.together,
+                unit_of_work=self.unit_of_work,
             ),
             fork_workflow=ForkWorkflow(
                 engines=engines,
@@ -204,7 +204,7 @@ class WorkflowDoors:
                 contexts=self.contexts,
                 expressions=self.expressions,
                 audit=audit,
-                together=self.together,
+                unit_of_work=self.unit_of_work,
                 clock=self.clock,
                 entropy=self.entropy,
             ),
@@ -212,7 +212,7 @@ class WorkflowDoors:
                 engines=engines,
                 resolve_approval=self.approvals.resolve(),
                 audit=audit,
-                together=self.together,
+                unit_of_work=self.unit_of_work,
             ),
             wait=self.limits.wait,
         )
@@ -230,7 +230,7 @@ class InlineEngine:
     line: InlineLine
     bus: InlineBus
 
-    async def run(self, doors: WorkflowDoors, kinds: Sequence[Kind]) -> None:
+    async def run(self, doors: WorkflowDependencies, kinds: Sequence[Kind]) -> None:
         """Carries out what is started here, until it is cancelled."""
         async with self.line.working(doors.inline_leg(kinds), self.runs.due):
             await asyncio.Event().wait()
@@ -239,7 +239,7 @@ class InlineEngine:
 def inline_engine(clock: Clock, entropy: Entropy) -> InlineEngine:
     bus = InlineBus()
     runs = InlineRuns(clock, entropy, bus, BellLog(bus), most=_REMEMBERED)
-    line = InlineLine([Queue(name="runs")], clock, look=_SELDOM)
+    line = InlineLine([QueueConfig(name="runs")], clock, look=_SELDOM)
     return InlineEngine(runs, line, bus)
 
 
@@ -249,7 +249,7 @@ def inline_side(engine: InlineEngine, clock: Clock, entropy: Entropy) -> EngineS
         mode=Mode.INLINE,
         book=engine.runs,
         runs=engine.runs,
-        line=engine.line,
+        queue=engine.line,
         bus=engine.bus,
         start_run=starting(engine.runs, engine.line, clock, entropy, *CALLING),
         outputs=lambda: outputs,
@@ -258,11 +258,11 @@ def inline_side(engine: InlineEngine, clock: Clock, entropy: Entropy) -> EngineS
 
 def open_workflows(
     settings: WorkflowsSettings,
-    outside: Outside,
+    outside: SharedDependencies,
     line: LineAfterCommit,
-    side: "GatewayDoorsOfPlans",
+    side: "PlanGatewayDependencies",
     inline: InlineEngine,
-) -> WorkflowDoors:
+) -> WorkflowDependencies:
     from portico.adapters.jmespath.expressions import JmespathExpressions
 
     transactions, clock, entropy = outside.transactions, outside.clock, outside.entropy
@@ -270,16 +270,16 @@ def open_workflows(
     runs = PostgresRuns(transactions, log, bus=outside.bus, clock=clock, entropy=entropy)
     durable = EngineSide(
         mode=Mode.DURABLE,
-        book=PostgresRunBook(transactions),
+        book=PostgresRunQueries(transactions),
         runs=runs,
-        line=line,
+        queue=line,
         bus=BusAfterCommit(outside.bus, transactions),
         start_run=starting(runs, line, clock, entropy, *CALLING),
         outputs=lambda: SealedOutputs(
             side.results, clock, entropy, timedelta(days=settings.keep_days)
         ),
     )
-    return WorkflowDoors(
+    return WorkflowDependencies(
         engines=Engines(durable=durable, inline=inline_side(inline, clock, entropy)),
         inline_journal=inline.runs,
         approvals=side.approvals,
@@ -288,7 +288,7 @@ def open_workflows(
         expressions=JmespathExpressions(),
         schemas=side.schemas,
         audit=outside.audit,
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         clock=clock,
         entropy=entropy,
         clean=outside.clean,
@@ -302,10 +302,10 @@ def open_workflows(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayDoorsOfPlans:
+class PlanGatewayDependencies:
     """What plans need of the gateway, and it has before it is put together."""
 
-    approvals: ApprovalDoors
+    approvals: ApprovalDependencies
     history: CallHistory
     contexts: Contexts
     results: Results
@@ -313,18 +313,18 @@ class GatewayDoorsOfPlans:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramDoors:
-    workflows: WorkflowDoors
+class ProgramDependencies:
+    workflows: WorkflowDependencies
     open_interpreter: OpenInterpreter
-    catalogues: Catalogues
-    keep_result: KeepResult
+    catalogues: Catalogs
+    keep_result: StoreResult
     limits: ProgramLimits = field(default_factory=ProgramLimits)
 
     def kind(self, step_call: OneCall, side: EngineSide) -> Kind:
         """Nobody starts one by its name: it begins with a program."""
         work = RunProgram(
             act_for=self.workflows.act_for(side),
-            look_ahead=LookAhead(catalogues=self.catalogues),
+            look_ahead=FetchToolMetadata(catalogues=self.catalogues),
             step_call=step_call,
             turns=ProgramTurns(
                 open_interpreter=self.open_interpreter,
@@ -353,7 +353,7 @@ class ProgramDoors:
                 catalogues=self.catalogues,
                 contexts=self.workflows.contexts,
                 audit=self.workflows.audit,
-                together=self.workflows.together,
+                unit_of_work=self.workflows.unit_of_work,
             ),
             show_program=show,
             wait_for_program=WaitForProgram(show=show),
@@ -361,18 +361,18 @@ class ProgramDoors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavedDoors:
+class SavedWorkflowDependencies:
     saved: SavedWorkflows
     servers: Servers
     tools: Tools
     tokenizer: Tokenizer
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     bus: Bus
     clock: Clock
     entropy: Entropy
 
-    def use_cases(self, catalogues: Catalogues, check_plan: CheckPlan) -> SavedUseCases:
+    def use_cases(self, catalogues: Catalogs, check_plan: CheckPlan) -> SavedUseCases:
         list_saved = ListSaved(saved=self.saved, servers=self.servers, catalogues=catalogues)
         return SavedUseCases(
             save_workflow=SaveWorkflow(
@@ -382,7 +382,7 @@ class SavedDoors:
                 catalogues=catalogues,
                 check_plan=check_plan,
                 tokenizer=self.tokenizer,
-                together=self.together,
+                unit_of_work=self.unit_of_work,
                 audit=self.audit,
                 bus=self.bus,
                 clock=self.clock,
@@ -405,11 +405,11 @@ class SavedDoors:
 class SavedRunning:
     """What runs them, by name or as tools, once there is something to call through."""
 
-    kept: SavedWorkflows
+    stored: SavedWorkflows
     saved: SavedUseCases
     workflows: WorkflowUseCases
     check_plan: CheckPlan
-    catalogues: Catalogues
+    catalogues: Catalogs
     gate: Gate
     expressions: Expressions
 
@@ -451,5 +451,5 @@ class SavedRunning:
         )
 
     async def _offered(self, space: SpaceId) -> list[JsonObject]:
-        every = await self.kept.all(house(space))
+        every = await self.stored.all(house(space))
         return [tool_definition(each, read_plan(each.plan, self.expressions)) for each in every]

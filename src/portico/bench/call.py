@@ -42,7 +42,7 @@ def call(
     at: At,
 ) -> int:
     """A call through the gateway beside a direct one: time, CPU, throughput."""
-    settings = {each.path: each.value for each in at.house.settings()}
+    settings = {each.path: each.value for each in at.services.settings()}
     with (
         at.working("starting a server and two tool servers") as progress,
         house(str(settings["database.run_as"] or "")) as made,

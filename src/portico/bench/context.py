@@ -58,7 +58,7 @@ def context(
     recorded = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
     count = O200k().count
     definitions = [_definition(tool) for each in recorded.values() for tool in each["tools"]]
-    run_as = {each.path: each.value for each in at.house.settings()}["database.run_as"]
+    run_as = {each.path: each.value for each in at.services.settings()}["database.run_as"]
     with (
         _house(str(run_as or "")) as house,
         rest(house.url, house.key) as client,

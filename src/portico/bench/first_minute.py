@@ -77,7 +77,7 @@ def first_minute(
     at: At,
 ) -> int:
     """Install, `init --yes`, and the first answered call, by a fresh user with full caches."""
-    settings = {each.path: each.value for each in at.house.settings()}
+    settings = {each.path: each.value for each in at.services.settings()}
     who = (account or str(settings["database.run_as"] or "")) if os.geteuid() == 0 else None
     if wheel is None or not wheel.is_file():
         return skipped(at, "first-minute", "no wheel; make one (just build) and name it: --wheel")

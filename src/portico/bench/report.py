@@ -25,7 +25,7 @@ class Report:
     def tell(self, at: Terminal) -> int:
         measured = {**conditions(), **self.conditions}
         if at.json:
-            at.facts(
+            at.details(
                 {
                     "benchmark": self.benchmark,
                     "corpus": self.corpus,
@@ -35,7 +35,7 @@ class Report:
                 }
             )
         else:
-            at.facts(dict(self.figures))
+            at.details(dict(self.figures))
             at.say("")
             at.say(f"corpus      {self.corpus}")
             for title, facts in {"baseline": self.baseline, "conditions": measured}.items():

@@ -44,8 +44,8 @@ from portico.gateway.core.search_scoring import (
     SHIPPED,
     STATIC,
     Judgement,
+    LearnedWeights,
     Learning,
-    Learnt,
     Weights,
 )
 from portico.gateway.core.search_text import EmbeddingModel, Stem, ToolText
@@ -64,7 +64,7 @@ _PASSES: Final = 3
 _FOUND: Final = 40
 """As many as the gateway looks at for one reply."""
 _BM25: Final[Learning] = {
-    frozenset(): Learnt(Weights({LEXICAL: 1.0}, server=0.0), Judgement(1.0, 1.0, 1.0))
+    frozenset(): LearnedWeights(Weights({LEXICAL: 1.0}, server=0.0), Judgement(1.0, 1.0, 1.0))
 }
 
 
@@ -122,12 +122,12 @@ def search(
 
 def _encoder(at: At, named: str | None) -> Embeds | str:
     """Or why there is none."""
-    settings = {each.path: each.value for each in at.house.settings()}
+    settings = {each.path: each.value for each in at.services.settings()}
     wanted = named or str(settings.get("embeddings.encoder", search_text.STATIC))
     if wanted in {search_text.STATIC, search_text.REMOTE}:
         return f"{wanted}: no encoder of this machine; `--encoder` names one that was pulled"
     try:
-        found = OnnxEncoder(EncoderFolder(at.house.encoders().folder).find(wanted))
+        found = OnnxEncoder(EncoderFolder(at.services.encoders().folder).find(wanted))
         found.embed_now(["Search the web for pages about gardens."])
     except (EncoderNotFound, EmbedderUnavailable) as error:
         return str(error)

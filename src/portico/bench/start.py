@@ -26,7 +26,7 @@ uvicorn.run(app, port=int(sys.argv[1]), log_level="warning")
 
 def start(*, runs: Annotated[int, Parameter(help="Warm starts, and helps.")] = 10, at: At) -> int:
     """`init && serve` until /readyz answers 200, cold and warm; CPU time of `portico --help`."""
-    settings = {each.path: each.value for each in at.house.settings()}
+    settings = {each.path: each.value for each in at.services.settings()}
     with scratch_home() as home, at.working("measuring") as progress:
         port = free_port()
         url = f"http://127.0.0.1:{port}/readyz"

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from portico.bridge.core.activity import (
+    Activity,
     Direction,
-    News,
     Places,
-    Standing,
+    ReadPosition,
     content_of,
     good_for,
     resets,
@@ -31,15 +31,15 @@ from portico.bridge.core.activity import (
     topic_of,
 )
 from portico.bridge.core.conversations import ConversationId
-from portico.bridge.core.errors import ConversationNotFound, check_flaws
+from portico.bridge.core.errors import ConversationNotFound, raise_if_invalid
 from portico.bridge.core.messages import flaws_of_reading
 from portico.bridge.ports import Conversations, Messages
-from portico.bridge.taint import Marks, at_place, looking
-from portico.engine.core.errors import BadCursor, StoreUnavailable
+from portico.bridge.taint import TaintRecorder, in_view_context, looking
+from portico.engine.core.errors import InvalidCursor, StoreUnavailable
 from portico.engine.ports import Bus, Seal
-from portico.guard.authentication import AsTheyAre
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal, PrincipalKind
@@ -56,23 +56,23 @@ class Cursors:
 
     def text(self, caller: Principal, places: Places) -> str:
         context = good_for(caller, places, self.direction)
-        sealed = self.seal.seal(content_of(places, caller.clearance), context)
+        sealed = self.seal.encrypt(content_of(places, caller.clearance), context)
         return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
-    def standing(
+    def position(
         self, caller: Principal, conversations: Collection[ConversationId], text: str | None
-    ) -> Standing:
-        """Without a cursor, at the first. Raises `BadCursor`."""
+    ) -> ReadPosition:
+        """Without a cursor, at the first. Raises `InvalidCursor`."""
         if text is None:
-            return Standing(dict.fromkeys(conversations, 0))
+            return ReadPosition(dict.fromkeys(conversations, 0))
         try:
             padded = text.encode("ascii") + b"=" * (-len(text) % 4)
             sealed = base64.b64decode(padded, altchars=b"-_", validate=True)
         except (binascii.Error, UnicodeError) as error:
-            raise BadCursor from error
-        content = self.seal.unseal(sealed, good_for(caller, conversations, self.direction))
+            raise InvalidCursor from error
+        content = self.seal.decrypt(sealed, good_for(caller, conversations, self.direction))
         if content is None:
-            raise BadCursor
+            raise InvalidCursor
         return standing_of(conversations, caller.clearance, content)
 
 
@@ -84,13 +84,13 @@ class Listener:
         self.visible = looking(caller, upto).clearance
         self._upto = upto
         self._conversations = conversations
-        self._news: dict[ConversationId, News] = {}
+        self._news: dict[ConversationId, Activity] = {}
         self._stirred = asyncio.Event()
 
-    def tell(self, conversation: ConversationId, label: Label) -> None:
-        before = self._news.get(conversation, News(conversation, PUBLIC))
+    def notify(self, conversation: ConversationId, label: Label) -> None:
+        before = self._news.get(conversation, Activity(conversation, PUBLIC))
         if not before.reset:
-            self._news[conversation] = News(conversation, join([before.label, label]))
+            self._news[conversation] = Activity(conversation, join([before.label, label]))
         self._stirred.set()
 
     def lose(self, *conversations: ConversationId) -> None:
@@ -107,7 +107,7 @@ class Listener:
             and looking(now, self._upto).clearance == self.visible
         )
 
-    async def heard(self) -> Sequence[News]:
+    async def receive(self) -> Sequence[Activity]:
         """What is new since one last asked; waits until something is."""
         await self._stirred.wait()
         self._stirred.clear()
@@ -145,14 +145,14 @@ class Eyes:
 
     conversations: Conversations
     messages: Messages
-    as_they_are: AsTheyAre
+    as_they_are: RevalidatePrincipal
 
 
 class Watch:
     def __init__(self, watched: Watched, eyes: Eyes) -> None:
         self.watched = watched
         self.listeners: dict[Listener, None] = {}
-        self.begun = asyncio.Event()
+        self.started = asyncio.Event()
         """It is known where the conversation ends, or that there is none."""
         self.over = False
         self._eyes = eyes
@@ -186,7 +186,7 @@ class Watch:
             _log.exception("a watch of a conversation broke; its listeners have to come again")
         finally:
             self.over = True
-            self.begun.set()
+            self.started.set()
             for listener in self.listeners:
                 listener.lose(here.conversation)
 
@@ -195,7 +195,7 @@ class Watch:
         found = await self._asked(lambda reader: self._eyes.conversations.get(reader, here))
         self._closed = found.closed
         self._position = await self._asked(lambda reader: self._eyes.messages.end(reader, here))
-        self.begun.set()
+        self.started.set()
 
     async def _look(self, due: float) -> int:
         """How many were told. Raises `ConversationNotFound`, when it is due."""
@@ -212,7 +212,7 @@ class Watch:
             raise
         still = [listener for listener in self.listeners if listener not in lost]
         for listener in still:
-            listener.tell(self.watched.conversation, self._untold)
+            listener.notify(self.watched.conversation, self._untold)
         self._untold = None
         return len(still)
 
@@ -294,7 +294,7 @@ class Bulletin:
         *,
         conversations: Conversations,
         messages: Messages,
-        as_they_are: AsTheyAre,
+        as_they_are: RevalidatePrincipal,
         bus: Bus,
         look: float = 5.0,
     ) -> None:
@@ -311,18 +311,18 @@ class Bulletin:
         caller: Principal,
         conversations: Sequence[ConversationId],
         *,
-        upto: Label | None = None,
+        max_label: Label | None = None,
     ) -> AsyncIterator[Listener]:
         """To what the caller may see of these. What is said after this has begun is heard of, and
         perhaps what was said just before. One that is not there for them is lost before long."""
-        listener = Listener(caller, conversations, upto)
+        listener = Listener(caller, conversations, max_label)
         watches = [
             self._watch(Watched(caller.space, each, listener.visible), listener)
             for each in conversations
         ]
         try:
             for watch in watches:
-                await watch.begun.wait()
+                await watch.started.wait()
             yield listener
         finally:
             for watch in watches:
@@ -367,7 +367,7 @@ class Bulletin:
 class FollowConversations:
     conversations: Conversations
     bulletin: Bulletin
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(
         self,
@@ -375,27 +375,27 @@ class FollowConversations:
         conversations: Sequence[ConversationId],
         *,
         upto: Label | None = None,
-    ) -> AsyncGenerator[News, None]:
+    ) -> AsyncGenerator[Activity, None]:
         """First one of each: whoever reads upon it has missed nothing. Then one whenever something
         is said that the caller may see. Of a conversation that they may not follow any more, the
         last one says so; with the last conversation it ends. Raises `NotPermitted`,
-        `BadBridgeInput`, `ConversationNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_reading(conversations))
+        `InvalidBridgeInput`, `ConversationNotFound`."""
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_reading(conversations))
         left = set(conversations)
-        async with self.bulletin.listening(caller, conversations, upto=upto) as listener:
+        async with self.bulletin.listening(caller, conversations, max_label=upto) as listener:
             for each in conversations:
-                yield await self._first(looking(at_place(caller, each), upto), each)
+                yield await self._first(looking(in_view_context(caller, each), upto), each)
             while left:
-                for news in await listener.heard():
+                for news in await listener.receive():
                     if news.reset:
                         left.discard(news.conversation)
                     else:
-                        here = at_place(caller, news.conversation)
-                        await self.marks.read(here, [news.label])
+                        here = in_view_context(caller, news.conversation)
+                        await self.taint.read(here, [news.label])
                     yield news
 
-    async def _first(self, caller: Principal, conversation: ConversationId) -> News:
+    async def _first(self, caller: Principal, conversation: ConversationId) -> Activity:
         found = await self.conversations.get(caller, conversation)
-        await self.marks.read(caller, [found.label])
-        return News(conversation, found.label)
+        await self.taint.read(caller, [found.label])
+        return Activity(conversation, found.label)

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from portico.bridge.core.attachments import Attachment, Digest, flaws_of_attachment
-from portico.bridge.core.errors import check_flaws
+from portico.bridge.core.errors import raise_if_invalid
 from portico.bridge.core.messages import label_of
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.ports import Attachments
 from portico.bridge.projects import OpenProject
-from portico.bridge.taint import Marks, at_place
+from portico.bridge.taint import TaintRecorder, in_view_context
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
@@ -20,7 +20,7 @@ from portico.kernel.principal import Principal
 class Attach:
     open_project: OpenProject
     attachments: Attachments
-    marks: Marks
+    taint: TaintRecorder
     clock: Clock
 
     async def __call__(  # noqa: PLR0917 # what is said of it beside its content
@@ -33,12 +33,12 @@ class Attach:
         label: Label | None = None,
     ) -> Attachment:
         """As it was given, whether or not the same is there already: that would tell of others.
-        Raises `NotPermitted`, `BadBridgeInput`, `ProjectNotFound`, `Archived`, `WriteDown`,
+        Raises `NotPermitted`, `InvalidBridgeInput`, `ProjectNotFound`, `Archived`, `WriteDown`,
         `BelowContainer`, `AboveClearance`."""
-        permit(caller, Scope.BRIDGE_WRITE)
-        check_flaws(flaws_of_attachment(name, media_type, len(content)))
+        require_scope(caller, Scope.BRIDGE_WRITE)
+        raise_if_invalid(flaws_of_attachment(name, media_type, len(content)))
         caller, inside = await self.open_project.to_write(caller, project)
-        mark = await self.marks.at(caller)
+        mark = await self.taint.at(caller)
         labelled = label_of(label, inside=inside.label, mark=mark.label, clearance=caller.clearance)
         attachment = Attachment(
             digest=Digest.of(content),
@@ -57,13 +57,13 @@ class Attach:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchAttachment:
     attachments: Attachments
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(self, caller: Principal, digest: Digest) -> tuple[Attachment, bytes]:
         """The least secret one of this content: it is the same, and its reader has read no more.
         Raises `NotPermitted`, `AttachmentNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
-        caller = at_place(caller, None)
+        require_scope(caller, Scope.BRIDGE_READ)
+        caller = in_view_context(caller, None)
         found, content = await self.attachments.get(caller, digest)
-        await self.marks.read(caller, [found.label], untrusted=found.untrusted)
+        await self.taint.read(caller, [found.label], untrusted=found.untrusted)
         return found, content

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from portico.bridge.core.conversations import Conversation, ConversationId, Participant
-from portico.bridge.core.errors import check_flaws, flaws_of_line
+from portico.bridge.core.errors import flaws_of_line, raise_if_invalid
 from portico.bridge.core.messages import (
     Message,
     MessageId,
@@ -18,10 +18,10 @@ from portico.bridge.core.projects import ProjectId
 from portico.bridge.core.taint import about_archive, about_membership
 from portico.bridge.ports import Conversations, Messages, Projects
 from portico.bridge.projects import OpenProject
-from portico.bridge.taint import Marks, at_place, looking
+from portico.bridge.taint import TaintRecorder, in_view_context, looking
 from portico.guard.core.principals import Scope
-from portico.guard.ports import Audit, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
@@ -31,28 +31,28 @@ from portico.kernel.principal import Principal
 @dataclass(frozen=True, slots=True)
 class OpenConversation:
     conversations: Conversations
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(
         self, caller: Principal, conversation: ConversationId
     ) -> tuple[Principal, Conversation]:
         """The caller in front of it. Raises `ConversationNotFound`."""
-        there = at_place(caller, conversation)
+        there = in_view_context(caller, conversation)
         found = await self.conversations.get(there, conversation)
-        await self.marks.read(there, [found.label])
+        await self.taint.read(there, [found.label])
         return there, found
 
 
 @dataclass(frozen=True, slots=True)
 class OpenMessage:
     messages: Messages
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(self, caller: Principal, message: MessageId) -> tuple[Principal, Message]:
         """The caller in front of its conversation. Raises `MessageNotFound`."""
         found = (await self.messages.get(caller, message)).message
-        there = at_place(caller, found.conversation)
-        await self.marks.read_messages(there, [found])
+        there = in_view_context(caller, found.conversation)
+        await self.taint.read_messages(there, [found])
         return there, found
 
 
@@ -63,8 +63,8 @@ _TITLE: Final = 200
 class CreateConversation:
     open_project: OpenProject
     conversations: Conversations
-    marks: Marks
-    together: Together
+    taint: TaintRecorder
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
@@ -79,17 +79,17 @@ class CreateConversation:
         closed: bool = False,
         participants: Sequence[PrincipalId] = (),
     ) -> Conversation:
-        """Its maker takes part. Raises `NotPermitted`, `BadBridgeInput`, `ProjectNotFound`,
+        """Its maker takes part. Raises `NotPermitted`, `InvalidBridgeInput`, `ProjectNotFound`,
         `PrincipalNotFound`, `Archived`, `WriteDown`, `BelowContainer`, `AboveClearance`."""
-        permit(caller, Scope.BRIDGE_WRITE)
-        check_flaws(
+        require_scope(caller, Scope.BRIDGE_WRITE)
+        raise_if_invalid(
             [
                 *flaws_of_line("title", title, most=_TITLE),
                 *flaws_of_people("participants", participants),
             ]
         )
         caller, inside = await self.open_project.to_write(caller, project)
-        mark = await self.marks.at(caller)
+        mark = await self.taint.at(caller)
         labelled = label_of(label, inside=inside.label, mark=mark.label, clearance=caller.clearance)
         now = self.clock.now()
         conversation = Conversation(
@@ -102,7 +102,7 @@ class CreateConversation:
             made_at=now,
             active_at=now,
         )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.conversations.add(caller, conversation)
             for who in participants:
                 await self.conversations.join(caller, conversation.id, who)
@@ -117,7 +117,7 @@ class ShowConversation:
 
     async def __call__(self, caller: Principal, conversation: ConversationId) -> Conversation:
         """Raises `NotPermitted`, `ConversationNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         _, found = await self.open_conversation(caller, conversation)
         return found
 
@@ -126,8 +126,8 @@ class ShowConversation:
 class ChangeConversation:
     conversations: Conversations
     open_conversation: OpenConversation
-    marks: Marks
-    together: Together
+    taint: TaintRecorder
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
 
@@ -139,17 +139,17 @@ class ChangeConversation:
         title: str | None = None,
         archived: bool | None = None,
     ) -> Conversation:
-        """Raises `NotPermitted`, `BadBridgeInput`, `ConversationNotFound`, `WriteDown`."""
-        permit(caller, Scope.BRIDGE_WRITE)
-        check_flaws([] if title is None else flaws_of_line("title", title, most=_TITLE))
+        """Raises `NotPermitted`, `InvalidBridgeInput`, `ConversationNotFound`, `WriteDown`."""
+        require_scope(caller, Scope.BRIDGE_WRITE)
+        raise_if_invalid([] if title is None else flaws_of_line("title", title, most=_TITLE))
         caller, was = await self.open_conversation(caller, conversation)
         if archived is not None and was.made_by != caller.id:
-            permit(caller, Scope.BRIDGE_MANAGE)
-        check_shared(was.label, (await self.marks.at(caller)).label)
+            require_scope(caller, Scope.BRIDGE_MANAGE)
+        check_shared(was.label, (await self.taint.at(caller)).label)
         changed = replace(was, title=was.title if title is None else title)
         if archived is not None and archived != (was.archived_at is not None):
             changed = replace(changed, archived_at=self.clock.now() if archived else None)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.conversations.put(caller, changed)
             if changed.archived_at != was.archived_at:
                 entry = about_archive("conversation", was.id, changed.archived_at)
@@ -161,7 +161,7 @@ class ChangeConversation:
 class ListConversations:
     projects: Projects
     conversations: Conversations
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(
         self,
@@ -174,17 +174,17 @@ class ListConversations:
         upto: Label | None = None,
     ) -> Sequence[Conversation]:
         """Of one project, or of all; the one with the latest news first. Raises `NotPermitted`,
-        `BadBridgeInput`, `ProjectNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_limit(limit))
-        caller = looking(at_place(caller, project), upto)
+        `InvalidBridgeInput`, `ProjectNotFound`."""
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_limit(limit))
+        caller = looking(in_view_context(caller, project), upto)
         labels: list[Label] = []
         if project is not None:
             labels.append((await self.projects.get(caller, str(project))).label)
         found = await self.conversations.page(
             caller, project, archived=archived, after=after, limit=limit
         )
-        await self.marks.read(caller, [*labels, *(each.label for each in found)])
+        await self.taint.read(caller, [*labels, *(each.label for each in found)])
         return found
 
 
@@ -197,7 +197,7 @@ class ListParticipants:
         self, caller: Principal, conversation: ConversationId
     ) -> Sequence[Participant]:
         """Raises `NotPermitted`, `ConversationNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         caller, _ = await self.open_conversation(caller, conversation)
         return await self.conversations.participants(caller, conversation)
 
@@ -208,8 +208,8 @@ class Join:
 
     conversations: Conversations
     open_conversation: OpenConversation
-    marks: Marks
-    together: Together
+    taint: TaintRecorder
+    unit_of_work: UnitOfWork
     audit: Audit
 
     async def __call__(
@@ -217,11 +217,11 @@ class Join:
     ) -> None:
         """The caller, or somebody whom they let in. Raises `NotPermitted`,
         `ConversationNotFound`, `PrincipalNotFound`, `WriteDown`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        require_scope(caller, Scope.BRIDGE_WRITE)
         caller, found = await self.open_conversation(caller, conversation)
-        check_shared(found.label, (await self.marks.at(caller)).label)
+        check_shared(found.label, (await self.taint.at(caller)).label)
         whom = who or caller.id
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.conversations.join(caller, conversation, whom)
             await _noted(self.audit, caller, "joined", found, whom)
 
@@ -230,8 +230,8 @@ class Join:
 class Leave:
     conversations: Conversations
     open_conversation: OpenConversation
-    marks: Marks
-    together: Together
+    taint: TaintRecorder
+    unit_of_work: UnitOfWork
     audit: Audit
 
     async def __call__(
@@ -239,13 +239,13 @@ class Leave:
     ) -> None:
         """The caller; or somebody else, by whoever began it or has to keep order. Raises
         `NotPermitted`, `ConversationNotFound`, `NotTakingPart`, `WriteDown`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        require_scope(caller, Scope.BRIDGE_WRITE)
         caller, found = await self.open_conversation(caller, conversation)
         whom = who or caller.id
         if caller.id not in (whom, found.made_by):
-            permit(caller, Scope.BRIDGE_MANAGE)
-        check_shared(found.label, (await self.marks.at(caller)).label)
-        async with self.together(caller):
+            require_scope(caller, Scope.BRIDGE_MANAGE)
+        check_shared(found.label, (await self.taint.at(caller)).label)
+        async with self.unit_of_work(caller):
             await _noted(self.audit, caller, "left", found, whom)
             await self.conversations.leave(caller, conversation, whom)
 
@@ -259,8 +259,10 @@ class Mute:
     ) -> None:
         """For the caller alone, who alone is told. Raises `NotPermitted`,
         `ConversationNotFound`, `NotTakingPart`."""
-        permit(caller, Scope.BRIDGE_READ)
-        await self.conversations.mute(at_place(caller, conversation), conversation, muted=muted)
+        require_scope(caller, Scope.BRIDGE_READ)
+        await self.conversations.mute(
+            in_view_context(caller, conversation), conversation, muted=muted
+        )
 
 
 async def _noted(

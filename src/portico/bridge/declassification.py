@@ -12,10 +12,10 @@ from portico.bridge.core.declassification import (
     DECLASSIFY,
     Declassification,
     DeclassificationId,
-    Finding,
     Lowered,
     Proposal,
     Redacted,
+    ScanMatch,
     check_lower,
     digest_of,
     pin_of,
@@ -25,17 +25,17 @@ from portico.bridge.core.declassification import (
 from portico.bridge.core.errors import LoweredOtherwise, MessageNotFound
 from portico.bridge.core.messages import Message, MessageId, label_of
 from portico.bridge.ports import Conversations, Messages
-from portico.bridge.taint import Marks
+from portico.bridge.taint import TaintRecorder
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.ports import Bus
-from portico.guard.approvals import ApprovalNews, Approvals, AskApproval, WaitForAnswer, about_end
-from portico.guard.authentication import AsTheyAre
-from portico.guard.core.access_request import Act, Action, Aim, NeedsApproval
+from portico.guard.approvals import ApprovalEvents, Approvals, AskApproval, WaitForAnswer, about_end
+from portico.guard.authentication import RevalidatePrincipal
+from portico.guard.core.access_request import AccessRequest, Action, ActionTarget, NeedsApproval
 from portico.guard.core.approvals import Approval, Outcome, Status
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
-from portico.guard.ports import Audit, KeyRing, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, KeyRing, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Durable
 from portico.kernel.effect import Effect
@@ -49,7 +49,7 @@ from portico.kernel.principal import Principal
 
 
 class Scanner(Protocol):
-    def __call__(self, text: str) -> Sequence[Finding]: ...
+    def __call__(self, text: str) -> Sequence[ScanMatch]: ...
 
 
 class Declassifications(Protocol):
@@ -92,29 +92,29 @@ async def without_findings(scan: Scanner, text: str) -> Redacted:
 class ProposeDeclassification:
     conversations: Conversations
     open_message: OpenMessage
-    marks: Marks
+    taint: TaintRecorder
     scan: Scanner
     ask: AskApproval
 
     async def __call__(self, caller: Principal, message: MessageId, to: Label) -> Proposal:
         """The same again is the same request. Raises `NotPermitted`, `MessageNotFound`, `NotLower`,
-        `BelowContainer`, `AboveClearance`, `TooManyAsked`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        `BelowContainer`, `AboveClearance`, `TooManyPendingApprovals`."""
+        require_scope(caller, Scope.BRIDGE_WRITE)
         caller, found = await self.open_message(caller, message)
         inside = await self.conversations.get(caller, found.conversation)
         if found.deleted_at is not None:
             raise MessageNotFound(str(message))
         check_lower(found.label, to, inside.label)
-        mark = await self.marks.at(caller)
+        mark = await self.taint.at(caller)
         # The request is as secret as all that its task has read: also by somebody who was cleared
         # for more then.
         label_of(None, inside=found.label, mark=mark.label, clearance=caller.clearance)
         without = await without_findings(self.scan, found.body)
         asked = await self.ask(
-            Act(
+            AccessRequest(
                 caller=caller,
                 action=Action.DECLASSIFY,
-                aim=Aim(
+                target=ActionTarget(
                     tool=DECLASSIFY,
                     server="bridge",
                     effect=Effect.IRREVERSIBLE,
@@ -138,16 +138,16 @@ class ProposeDeclassification:
 class ListDeclassifications:
     declassifications: Declassifications
     open_message: OpenMessage
-    marks: Marks
+    taint: TaintRecorder
     signing: Signing
 
     async def __call__(self, caller: Principal, message: MessageId) -> Sequence[Declassification]:
         """Of this message, or that it is a copy by; oldest first. Raises `NotPermitted`,
         `MessageNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         caller, _ = await self.open_message(caller, message)
         found = await self.declassifications.of(caller, message)
-        await self.marks.read(caller, [record.before for record in found])
+        await self.taint.read(caller, [record.before for record in found])
         return [replace(record, sound=self._sound(caller, record)) for record in found]
 
     def _sound(self, caller: Principal, record: Declassification) -> bool:
@@ -190,9 +190,9 @@ class CarryOutDeclassification:
     scan: Scanner
     signing: Signing
     key_ring: KeyRing
-    news: ApprovalNews
+    news: ApprovalEvents
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     bus: Bus
     clock: Clock
     entropy: Entropy
@@ -212,7 +212,7 @@ class CarryOutDeclassification:
             approvals=self.approvals,
             news=self.news,
             audit=self.audit,
-            together=self.together,
+            unit_of_work=self.unit_of_work,
             clock=self.clock,
         )
 
@@ -243,26 +243,30 @@ class CarryOutDeclassification:
     async def _carried_out(self, caller: Principal, approval: Approval) -> JsonValue:
         """As whoever asked, with what they may now. Raises `KeyEnded`, `NotPermitted`,
         `MessageNotFound`, `LoweredOtherwise`, `NotApproved`, `Archived`."""
-        as_they_are = AsTheyAre(key_ring=self.key_ring, clock=self.clock)
-        asker = await as_they_are.no_more(caller, key=approval.asker.key, at=approval.asker.at)
-        permit(asker, Scope.BRIDGE_WRITE)
+        as_they_are = RevalidatePrincipal(key_ring=self.key_ring, clock=self.clock)
+        asker = await as_they_are.no_more(
+            caller, key=approval.requester.key, at=approval.requester.at
+        )
+        require_scope(asker, Scope.BRIDGE_WRITE)
         record, copy = await self._made(asker, approval)
         ended = replace(approval, outcome=Outcome.DONE, ended_at=record.at)
-        async with self.together(asker):
+        async with self.unit_of_work(asker):
             if not await self.approvals.claim(asker, approval.id, self.clock.now()):
                 return _told(await self.approvals.get(asker, approval.id))
             await self.declassifications.add(asker, record, copy)
             await self.approvals.end(asker, ended)
             await self.audit.note(asker, _entry(record), about_end("approval.used", ended))
-            await self.news.tell(asker, "used", ended)
+            await self.news.publish(asker, "used", ended)
         self.bus.wake(asker.space, topic_of(copy.conversation))
         return _told(ended)
 
-    async def _made(self, asker: Principal, approval: Approval) -> tuple[Declassification, Lowered]:
+    async def _made(
+        self, requester: Principal, approval: Approval
+    ) -> tuple[Declassification, Lowered]:
         """From the message as it is now, which has to be as it was. Raises `LoweredOtherwise`."""
         source = MessageId.parse(str(approval.arguments["message"]))
         after = Label.parse(str(approval.arguments["to"]))
-        found = (await self.messages.get(asker, source)).message
+        found = (await self.messages.get(requester, source)).message
         without = await without_findings(self.scan, found.body)
         same = pin_of(source, found.label, after, without.text) == approval.pin
         if not same or found.deleted_at is not None or approval.answered is None:
@@ -275,13 +279,13 @@ class CarryOutDeclassification:
             before=found.label,
             after=after,
             rules=tuple(sorted({each.rule for each in without.findings})),
-            asked_by=asker.id,
+            asked_by=requester.id,
             approved_by=approval.answered.by,
             approval=approval.id,
             at=now,
             digest=digest_of(without.text),
         )
-        signature = self.signing.sign(signed_content(asker.space, record))
+        signature = self.signing.sign(signed_content(requester.space, record))
         copy = Lowered(
             conversation=found.conversation, text=without.text, untrusted=found.untrusted
         )
@@ -293,19 +297,19 @@ class CarryOutDeclassification:
         """The yes is used up, and whoever wants it still asks anew."""
         now = self.clock.now()
         ended = replace(approval, outcome=Outcome.FAILED, error=str(error), ended_at=now)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             if await self.approvals.claim(caller, approval.id, now):
                 await self.approvals.end(caller, ended)
                 await self.approvals.collect(caller, approval.id, now)
                 await self.audit.note(caller, about_end("approval.used", ended))
-                await self.news.tell(caller, "used", ended)
+                await self.news.publish(caller, "used", ended)
         return _told(await self.approvals.get(caller, approval.id))
 
 
 def _its_own(durable: Durable, approval: Approval) -> bool:
     return (
         approval.run == durable.run
-        and approval.asker.id == durable.caller.id
+        and approval.requester.id == durable.caller.id
         and approval.action is Action.DECLASSIFY
         and approval.replaces is None
     )
@@ -322,7 +326,7 @@ def _entry(record: Declassification) -> AuditEntry:
     return AuditEntry(
         action="bridge.declassified",
         subject=str(record.source),
-        facts={
+        details={
             "record": str(record.id),
             "copy": str(record.copy),
             "from": str(record.before),

@@ -14,14 +14,14 @@ from portico.bridge.core.export import (
     work_line,
 )
 from portico.bridge.core.projects import Project, ProjectId
-from portico.bridge.core.work_items import WorkId
+from portico.bridge.core.work_items import WorkItemId
 from portico.bridge.ports import Conversations, Memory, Messages, Projects, Works
-from portico.bridge.taint import Marks, taking_out
-from portico.guard.authentication import AsTheyAre
+from portico.bridge.taint import TaintRecorder, taking_out
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 
@@ -40,8 +40,8 @@ class ExportProject:
     messages: Messages
     memory: Memory
     works: Works
-    marks: Marks
-    as_they_are: AsTheyAre
+    taint: TaintRecorder
+    as_they_are: RevalidatePrincipal
     audit: Audit
     at_once: int = 200
     """Of one kind, on a page."""
@@ -49,12 +49,12 @@ class ExportProject:
     async def __call__(self, caller: Principal, project: ProjectId) -> Lines:
         """Raises `NotPermitted`, `ProjectNotFound`; and while it goes on `KeyEnded` or
         `NotPermitted`, if they may not read it any more."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         caller = taking_out(caller, project)
         found = await self.projects.get(caller, str(project))
-        await self.marks.read(caller, [found.label])
+        await self.taint.read(caller, [found.label])
         await self.audit.note(
-            caller, AuditEntry(action="bridge.exported", subject=str(project), facts={})
+            caller, AuditEntry(action="bridge.exported", subject=str(project), details={})
         )
         return self._lines(caller, found)
 
@@ -89,7 +89,7 @@ class ExportProject:
             page = await self.conversations.page(
                 now, project, archived=archived, after=after, limit=self.at_once
             )
-            await self.marks.read(now, [each.label for each in page])
+            await self.taint.read(now, [each.label for each in page])
             fresh.update((each.id, None) for each in page if each.id not in seen)
             if len(page) < self.at_once:
                 break
@@ -103,7 +103,7 @@ class ExportProject:
             conversation = await self.conversations.get(now, which)
         except ConversationNotFound:  # they may not see it any more
             return
-        await self.marks.read(now, [conversation.label])
+        await self.taint.read(now, [conversation.label])
         yield conversation_line(conversation)
         place, more = 0, True
         while more:
@@ -116,7 +116,7 @@ class ExportProject:
                 return
             place, more = page.end, page.more
             messages = [placed.message for placed in page.found]
-            await self.marks.read_messages(now, messages, inside=[page.inside])
+            await self.taint.read_messages(now, messages, inside=[page.inside])
             for message in messages:
                 yield message_line(message)
 
@@ -126,7 +126,7 @@ class ExportProject:
         while True:
             now = await self._now(caller)
             page = await self.memory.page(now, project, prefix="", after=after, limit=self.at_once)
-            await self.marks.read(
+            await self.taint.read(
                 now, [each.label for each in page], untrusted=any(each.untrusted for each in page)
             )
             for each in page:
@@ -136,11 +136,11 @@ class ExportProject:
             after = page[-1].key
 
     async def _work(self, caller: Principal, project: ProjectId) -> Lines:
-        after: WorkId | None = None
+        after: WorkItemId | None = None
         while True:
             now = await self._now(caller)
             page = await self.works.page(now, project, state=None, after=after, limit=self.at_once)
-            await self.marks.read(
+            await self.taint.read(
                 now, [each.label for each in page], untrusted=any(each.untrusted for each in page)
             )
             for each in page:
@@ -152,5 +152,5 @@ class ExportProject:
     async def _now(self, caller: Principal) -> Principal:
         """Who takes long to read is who they are by now. Raises `KeyEnded`, `NotPermitted`."""
         now = await self.as_they_are.no_more(caller, key=caller.key, at=caller.context)
-        permit(now, Scope.BRIDGE_READ)
+        require_scope(now, Scope.BRIDGE_READ)
         return replace(now, place=caller.place)

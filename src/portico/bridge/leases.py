@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from portico.bridge.core.errors import check_flaws
+from portico.bridge.core.errors import raise_if_invalid
 from portico.bridge.core.leases import (
     Lease,
     LeaseId,
-    LeaseWish,
+    LeaseSpec,
     Waiting,
     flaws_of_resource,
     flaws_of_time,
@@ -18,9 +18,9 @@ from portico.bridge.core.messages import check_shared
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.ports import Leases
 from portico.bridge.projects import OpenProject
-from portico.bridge.taint import Marks
+from portico.bridge.taint import TaintRecorder
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.principal import Principal
 
@@ -34,20 +34,20 @@ from portico.kernel.principal import Principal
 class TakeLease:
     open_project: OpenProject
     leases: Leases
-    marks: Marks
+    taint: TaintRecorder
     clock: Clock
     entropy: Entropy
 
-    async def __call__(self, caller: Principal, wish: LeaseWish) -> Lease:
-        """Raises `NotPermitted`, `BadBridgeInput`, `ProjectNotFound`, `Archived`, `WriteDown`,
+    async def __call__(self, caller: Principal, wish: LeaseSpec) -> Lease:
+        """Raises `NotPermitted`, `InvalidBridgeInput`, `ProjectNotFound`, `Archived`, `WriteDown`,
         `LeaseHeld`, `TooManyLeases`, `KeyReused`."""
-        permit(caller, Scope.BRIDGE_WRITE)
-        check_flaws(flaws_of_wish(wish))
+        require_scope(caller, Scope.BRIDGE_WRITE)
+        raise_if_invalid(flaws_of_wish(wish))
         caller, inside = await self.open_project.to_write(caller, wish.project)
-        check_shared(inside.label, (await self.marks.at(caller)).label)
+        check_shared(inside.label, (await self.taint.at(caller)).label)
         return await self.leases.take(caller, self._id(caller, wish), wish)
 
-    def _id(self, caller: Principal, wish: LeaseWish) -> LeaseId:
+    def _id(self, caller: Principal, wish: LeaseSpec) -> LeaseId:
         """The same for the same key in this project, and nobody else's."""
         if wish.key is None:
             return LeaseId.mint(self.clock.now(), self.entropy)
@@ -58,18 +58,18 @@ class TakeLease:
 class RenewLease:
     open_project: OpenProject
     leases: Leases
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(
         self, caller: Principal, lease: LeaseId, token: int, *, for_: timedelta
     ) -> Lease:
-        """From now on for so long. Raises `NotPermitted`, `BadBridgeInput`, `LeaseLost`,
+        """From now on for so long. Raises `NotPermitted`, `InvalidBridgeInput`, `LeaseLost`,
         `Archived`, `WriteDown`."""
-        permit(caller, Scope.BRIDGE_WRITE)
-        check_flaws(flaws_of_time(for_))
+        require_scope(caller, Scope.BRIDGE_WRITE)
+        raise_if_invalid(flaws_of_time(for_))
         found = await self.leases.get(caller, lease)
         caller, inside = await self.open_project.to_write(caller, found.project)
-        check_shared(inside.label, (await self.marks.at(caller)).label)
+        check_shared(inside.label, (await self.taint.at(caller)).label)
         return await self.leases.renew(caller, lease, token, for_=for_)
 
 
@@ -77,14 +77,14 @@ class RenewLease:
 class ReleaseLease:
     open_project: OpenProject
     leases: Leases
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(self, caller: Principal, lease: LeaseId, token: int) -> None:
         """Raises `NotPermitted`, `LeaseLost`, `WriteDown`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        require_scope(caller, Scope.BRIDGE_WRITE)
         found = await self.leases.get(caller, lease)
         caller, inside = await self.open_project(caller, found.project)
-        check_shared(inside.label, (await self.marks.at(caller)).label)
+        check_shared(inside.label, (await self.taint.at(caller)).label)
         await self.leases.release(caller, lease, token)
 
 
@@ -97,9 +97,9 @@ class CheckLease:
         self, caller: Principal, project: ProjectId, resource: str, token: int
     ) -> Lease:
         """For whoever guards the resource, and was shown this token. Raises `NotPermitted`,
-        `BadBridgeInput`, `ProjectNotFound`, `LeaseLost`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_resource(resource))
+        `InvalidBridgeInput`, `ProjectNotFound`, `LeaseLost`."""
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_resource(resource))
         caller, _ = await self.open_project(caller, project)
         return await self.leases.check(caller, project, resource, token)
 
@@ -114,6 +114,6 @@ class ListLeases:
     ) -> tuple[Sequence[Lease], Sequence[Waiting]]:
         """Who holds what, and who waits, the first one first. Raises `NotPermitted`,
         `ProjectNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         caller, _ = await self.open_project(caller, project)
         return await self.leases.all(caller, project)

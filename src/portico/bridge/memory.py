@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portico.bridge.core.errors import MemoryNotFound, check_flaws
-from portico.bridge.core.memory import MOST_VERSIONS, Remembered, ToRemember, flaws_of_memory
+from portico.bridge.core.errors import MemoryNotFound, raise_if_invalid
+from portico.bridge.core.memory import MOST_VERSIONS, MemoryEntry, ToRemember, flaws_of_memory
 from portico.bridge.core.messages import flaws_of_limit, label_of
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.ports import Memory
 from portico.bridge.projects import OpenProject
-from portico.bridge.taint import Marks
+from portico.bridge.taint import TaintRecorder
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
@@ -21,22 +21,22 @@ from portico.kernel.principal import Principal
 class Remember:
     open_project: OpenProject
     memory: Memory
-    marks: Marks
+    taint: TaintRecorder
     clock: Clock
 
-    async def __call__(self, caller: Principal, wanted: ToRemember) -> Remembered:
-        """Raises `NotPermitted`, `BadBridgeInput`, `NotCanonical`, `ProjectNotFound`, `Archived`,
-        `WriteDown`, `BelowContainer`, `AboveClearance`, `MemoryChanged`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+    async def __call__(self, caller: Principal, wanted: ToRemember) -> MemoryEntry:
+        """Raises `NotPermitted`, `InvalidBridgeInput`, `NotCanonical`, `ProjectNotFound`,
+        `Archived`, `WriteDown`, `BelowContainer`, `AboveClearance`, `MemoryChanged`."""
+        require_scope(caller, Scope.BRIDGE_WRITE)
         now = self.clock.now()
-        check_flaws(flaws_of_memory(wanted, now))
+        raise_if_invalid(flaws_of_memory(wanted, now))
         caller, inside = await self.open_project.to_write(caller, wanted.project)
-        mark = await self.marks.at(caller)
+        mark = await self.taint.at(caller)
         label = label_of(
             wanted.label, inside=inside.label, mark=mark.label, clearance=caller.clearance
         ).label
         # Which version it is, or is not, tells what others have written under this label.
-        await self.marks.read(caller, [label])
+        await self.taint.read(caller, [label])
         return await self.memory.put(caller, wanted, label, now, untrusted=mark.untrusted)
 
 
@@ -44,15 +44,15 @@ class Remember:
 class Recall:
     open_project: OpenProject
     memory: Memory
-    marks: Marks
+    taint: TaintRecorder
 
-    async def __call__(self, caller: Principal, project: ProjectId, key: str) -> Remembered:
+    async def __call__(self, caller: Principal, project: ProjectId, key: str) -> MemoryEntry:
         """The most secret of this key that they may read. Raises `NotPermitted`,
         `ProjectNotFound`, `MemoryNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         caller, _ = await self.open_project(caller, project)
         found = await self.memory.get(caller, project, key)
-        await _read(self.marks, caller, [found])
+        await _read(self.taint, caller, [found])
         return found
 
 
@@ -60,7 +60,7 @@ class Recall:
 class Forget:
     open_project: OpenProject
     memory: Memory
-    marks: Marks
+    taint: TaintRecorder
     clock: Clock
 
     async def __call__(
@@ -69,15 +69,15 @@ class Forget:
         """What is under this label; if none is given, what they would be given now. Raises
         `NotPermitted`, `ProjectNotFound`, `Archived`, `MemoryNotFound`, `WriteDown`,
         `BelowContainer`, `AboveClearance`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        require_scope(caller, Scope.BRIDGE_WRITE)
         caller, inside = await self.open_project.to_write(caller, project)
         if label is None:
             found = await self.memory.get(caller, project, key)
-            await _read(self.marks, caller, [found])
+            await _read(self.taint, caller, [found])
             label = found.label
-        mark = await self.marks.at(caller)
+        mark = await self.taint.at(caller)
         label_of(label, inside=inside.label, mark=mark.label, clearance=caller.clearance)
-        await self.marks.read(caller, [label])
+        await self.taint.read(caller, [label])
         await self.memory.forget(caller, project, key, label, self.clock.now())
 
 
@@ -85,7 +85,7 @@ class Forget:
 class ListMemory:
     open_project: OpenProject
     memory: Memory
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(
         self,
@@ -95,14 +95,14 @@ class ListMemory:
         prefix: str = "",
         after: str | None = None,
         limit: int = 50,
-    ) -> Sequence[Remembered]:
-        """By key, from the one `after` this. Raises `NotPermitted`, `BadBridgeInput`,
+    ) -> Sequence[MemoryEntry]:
+        """By key, from the one `after` this. Raises `NotPermitted`, `InvalidBridgeInput`,
         `ProjectNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_limit(limit))
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_limit(limit))
         caller, _ = await self.open_project(caller, project)
         found = await self.memory.page(caller, project, prefix=prefix, after=after, limit=limit)
-        await _read(self.marks, caller, found)
+        await _read(self.taint, caller, found)
         return found
 
 
@@ -110,18 +110,18 @@ class ListMemory:
 class SearchMemory:
     open_project: OpenProject
     memory: Memory
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(
         self, caller: Principal, project: ProjectId, words: str, limit: int = 20
-    ) -> Sequence[Remembered]:
-        """What has all of these words. Raises `NotPermitted`, `BadBridgeInput`,
+    ) -> Sequence[MemoryEntry]:
+        """What has all of these words. Raises `NotPermitted`, `InvalidBridgeInput`,
         `ProjectNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_limit(limit))
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_limit(limit))
         caller, _ = await self.open_project(caller, project)
         found = await self.memory.find(caller, project, words, limit)
-        await _read(self.marks, caller, found)
+        await _read(self.taint, caller, found)
         return found
 
 
@@ -129,23 +129,23 @@ class SearchMemory:
 class MemoryHistory:
     open_project: OpenProject
     memory: Memory
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(
         self, caller: Principal, project: ProjectId, key: str
-    ) -> Sequence[Remembered]:
+    ) -> Sequence[MemoryEntry]:
         """Its last versions under every label that they may read, the most secret first; also of
         what has expired or was forgotten. Raises `NotPermitted`, `ProjectNotFound`,
         `MemoryNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         caller, _ = await self.open_project(caller, project)
         found = await self.memory.versions(caller, project, key, MOST_VERSIONS)
         if not found:
             raise MemoryNotFound(key)
-        await _read(self.marks, caller, found)
+        await _read(self.taint, caller, found)
         return found
 
 
-async def _read(marks: Marks, caller: Principal, found: Sequence[Remembered]) -> None:
+async def _read(marks: TaintRecorder, caller: Principal, found: Sequence[MemoryEntry]) -> None:
     untrusted = any(each.untrusted for each in found)
     await marks.read(caller, [each.label for each in found], untrusted=untrusted)

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from portico.bridge.activity import Bulletin, Cursors
 from portico.bridge.conversations import OpenConversation, OpenMessage
-from portico.bridge.core.activity import Standing, topic_of
+from portico.bridge.core.activity import ReadPosition, topic_of
 from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.errors import (
     AboveClearance,
@@ -16,7 +16,7 @@ from portico.bridge.core.errors import (
     BelowContainer,
     MessageNotFound,
     WriteDown,
-    check_flaws,
+    raise_if_invalid,
 )
 from portico.bridge.core.messages import (
     MOST_MENTIONS,
@@ -39,14 +39,14 @@ from portico.bridge.core.messages import (
 )
 from portico.bridge.core.taint import about_deletion
 from portico.bridge.ports import Attachments, Conversations, Entered, Messages, People, Stamp
-from portico.bridge.taint import Marks, at_place, looking
+from portico.bridge.taint import TaintRecorder, in_view_context, looking
 from portico.engine.core.errors import KeyReused
 from portico.engine.ports import Bus
-from portico.guard.authentication import AsTheyAre
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.errors import PrincipalNotFound
 from portico.guard.core.principals import Scope
-from portico.guard.ports import Audit, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
@@ -60,7 +60,7 @@ class SendMessage:
     messages: Messages
     attachments: Attachments
     people: People
-    marks: Marks
+    taint: TaintRecorder
     bus: Bus
     clock: Clock
     entropy: Entropy
@@ -68,12 +68,12 @@ class SendMessage:
     async def __call__(self, caller: Principal, message: NewMessage) -> Sent:
         """As secret as was asked for; or else as where it is said, what is attached to it, and all
         that was read in this task. Whom its text names with an `@` is mentioned. Raises
-        `NotPermitted`, `BadBridgeInput`, `ConversationNotFound`, `MessageNotFound` of what it
+        `NotPermitted`, `InvalidBridgeInput`, `ConversationNotFound`, `MessageNotFound` of what it
         answers, `AttachmentNotFound`, `WriteDown`, `BelowContainer`, `AboveClearance`,
         `Archived`, `KeyReused`."""
-        permit(caller, Scope.BRIDGE_WRITE)
-        check_flaws(flaws_of_message(message))
-        caller = at_place(caller, message.conversation)
+        require_scope(caller, Scope.BRIDGE_WRITE)
+        raise_if_invalid(flaws_of_message(message))
+        caller = in_view_context(caller, message.conversation)
         await self._answers(caller, message)
         await self._attached(caller, message)
         now = self.clock.now()
@@ -86,9 +86,9 @@ class SendMessage:
         entered = await self._said(caller, message, stamp)
         said, replayed = entered.message, entered.message.id != stamp.id
         if replayed:
-            await self.marks.read_messages(caller, [said], inside=[entered.inside])
+            await self.taint.read_messages(caller, [said], inside=[entered.inside])
         else:
-            await self.marks.read(caller, [entered.inside])
+            await self.taint.read(caller, [entered.inside])
         self.bus.wake(caller.space, topic_of(message.conversation))
         raised = message.label is None and said.label != entered.inside
         absent = await self._absent(caller, said)
@@ -109,7 +109,7 @@ class SendMessage:
         answered = (await self.messages.get(caller, message.reply_to)).message
         if answered.conversation != message.conversation:
             raise MessageNotFound(str(message.reply_to))
-        await self.marks.read_messages(caller, [answered])
+        await self.taint.read_messages(caller, [answered])
 
     async def _attached(self, caller: Principal, message: NewMessage) -> None:
         """Whoever attaches something knows that it is there."""
@@ -117,7 +117,7 @@ class SendMessage:
         labels = [each.label for each in attached]
         if labels:
             untrusted = any(each.untrusted for each in attached)
-            await self.marks.read(caller, labels, untrusted=untrusted)
+            await self.taint.read(caller, labels, untrusted=untrusted)
 
     async def _named(self, caller: Principal, message: NewMessage) -> tuple[PrincipalId, ...]:
         names = names_in(message.body)
@@ -131,7 +131,7 @@ class SendMessage:
         try:
             return await self.messages.send(caller, message, stamp)
         except KeyReused as before:
-            await self.marks.read(caller, [before.label])
+            await self.taint.read(caller, [before.label])
             raise
         except (Archived, BelowContainer, WriteDown, AboveClearance):
             await self.open_conversation(caller, message.conversation)
@@ -145,17 +145,17 @@ class SendMessage:
 class EditMessage:
     messages: Messages
     open_message: OpenMessage
-    marks: Marks
+    taint: TaintRecorder
     clock: Clock
 
     async def __call__(self, caller: Principal, message: MessageId, body: str) -> Message:
         """As secret as it was, and as what was read in this task: it is then hidden from those who
-        may read less. Raises `NotPermitted`, `BadBridgeInput`, `MessageNotFound`, `NotTheirs`,
+        may read less. Raises `NotPermitted`, `InvalidBridgeInput`, `MessageNotFound`, `NotTheirs`,
         `AboveClearance`, `WriteDown`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        require_scope(caller, Scope.BRIDGE_WRITE)
         caller, was = await self.open_message(caller, message)
-        check_flaws(flaws_of_body(body, empty=bool(was.attachments)))
-        mark = await self.marks.at(caller)
+        raise_if_invalid(flaws_of_body(body, empty=bool(was.attachments)))
+        mark = await self.taint.at(caller)
         labelled = label_of(None, inside=was.label, mark=mark.label, clearance=caller.clearance)
         now = self.clock.now()
         changed = replace(
@@ -173,19 +173,19 @@ class EditMessage:
 class DeleteMessage:
     messages: Messages
     open_message: OpenMessage
-    marks: Marks
-    together: Together
+    taint: TaintRecorder
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
 
     async def __call__(self, caller: Principal, message: MessageId) -> None:
         """That it was there remains. Raises `NotPermitted`, `MessageNotFound`, `NotTheirs`,
         `WriteDown`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        require_scope(caller, Scope.BRIDGE_WRITE)
         caller, was = await self.open_message(caller, message)
-        check_shared(was.label, (await self.marks.at(caller)).label)
+        check_shared(was.label, (await self.taint.at(caller)).label)
         others = caller.may(Scope.BRIDGE_MANAGE)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.messages.delete(caller, message, self.clock.now(), others=others)
             if was.sender != caller.id:
                 await self.audit.note(caller, about_deletion(was))
@@ -195,24 +195,24 @@ class DeleteMessage:
 class ShowVersions:
     messages: Messages
     open_message: OpenMessage
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(self, caller: Principal, message: MessageId) -> Sequence[MessageVersion]:
         """What it said before, oldest first. Raises `NotPermitted`, `MessageNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         caller, _ = await self.open_message(caller, message)
         versions = await self.messages.versions(caller, message)
-        await self.marks.read(caller, [version.label for version in versions])
+        await self.taint.read(caller, [version.label for version in versions])
         return versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadMessages:
     messages: Messages
-    marks: Marks
+    taint: TaintRecorder
     cursors: Cursors
     bulletin: Bulletin
-    as_they_are: AsTheyAre
+    as_they_are: RevalidatePrincipal
 
     async def __call__(
         self,
@@ -226,31 +226,31 @@ class ReadMessages:
     ) -> Page:
         """The oldest first, from the first or from where a page ended that was read with the same
         `upto`; if there is nothing, waits so long until there is. Raises `NotPermitted`,
-        `BadBridgeInput`, `BadCursor`, `ConversationNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_reading(conversations, limit=limit, wait=wait))
+        `InvalidBridgeInput`, `InvalidCursor`, `ConversationNotFound`."""
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_reading(conversations, limit=limit, wait=wait))
         asked = _Asked(conversations, cursor, limit, upto)
         page = await self._page(caller, asked)
         if page.messages or page.reset or not wait:
             return page
-        async with self.bulletin.listening(caller, conversations, upto=upto) as listener:
+        async with self.bulletin.listening(caller, conversations, max_label=upto) as listener:
             page = await self._page(await self._again(caller), asked)
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait.total_seconds()):
                     while not (page.messages or page.reset):
-                        await listener.heard()
+                        await listener.receive()
                         page = await self._page(await self._again(caller), asked)
         return page
 
     async def _again(self, caller: Principal) -> Principal:
         """Whoever waited is who they are by now. Raises `KeyEnded`, `NotPermitted`."""
         now = await self.as_they_are(caller, key=caller.key, at=caller.context)
-        permit(now, Scope.BRIDGE_READ)
+        require_scope(now, Scope.BRIDGE_READ)
         return now
 
     async def _page(self, caller: Principal, asked: "_Asked") -> Page:
         looked = looking(caller, asked.upto)
-        standing = self.cursors.standing(looked, asked.conversations, asked.cursor)
+        standing = self.cursors.position(looked, asked.conversations, asked.cursor)
         reads = {
             each: await self._read(looked, each, standing, asked.limit)
             for each in asked.conversations
@@ -258,20 +258,20 @@ class ReadMessages:
         found = merged(reads, asked.limit)
         for each in asked.conversations:
             here = [message for message in found.messages if message.conversation == each]
-            await self.marks.read_messages(
-                at_place(looked, each), here, inside=[reads[each].inside]
+            await self.taint.read_messages(
+                in_view_context(looked, each), here, inside=[reads[each].inside]
             )
-        cursor = self.cursors.text(looked, found.places)
+        cursor = self.cursors.text(looked, found.positions)
         return Page(messages=found.messages, cursor=cursor, more=found.more, reset=standing.reset)
 
     async def _read(
-        self, caller: Principal, conversation: ConversationId, standing: Standing, limit: int
+        self, caller: Principal, conversation: ConversationId, standing: ReadPosition, limit: int
     ) -> Read:
         start = standing.places[conversation]
-        here = at_place(caller, conversation)
+        here = in_view_context(caller, conversation)
         stretch = await self.messages.after(here, conversation, after=start, limit=limit)
         return Read(
-            found=[(placed.place, placed.message) for placed in stretch.found],
+            found=[(placed.position, placed.message) for placed in stretch.found],
             start=start,
             more=stretch.more,
             inside=stretch.inside,
@@ -289,7 +289,7 @@ class _Asked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookBack:
     messages: Messages
-    marks: Marks
+    taint: TaintRecorder
     cursors: Cursors
     """Those that lead back."""
 
@@ -303,11 +303,12 @@ class LookBack:
         upto: Label | None = None,
     ) -> Page:
         """The last ones, or those before a page of them, oldest first; its cursor is for the page
-        before. Raises `NotPermitted`, `BadBridgeInput`, `BadCursor`, `ConversationNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_limit(limit))
-        caller = looking(at_place(caller, conversation), upto)
-        standing = self.cursors.standing(caller, [conversation], before)
+        before. Raises `NotPermitted`, `InvalidBridgeInput`, `InvalidCursor`,
+        `ConversationNotFound`."""
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_limit(limit))
+        caller = looking(in_view_context(caller, conversation), upto)
+        standing = self.cursors.position(caller, [conversation], before)
         anew = before is None or standing.reset
         stretch = await self.messages.before(
             caller,
@@ -316,7 +317,7 @@ class LookBack:
             limit=limit,
         )
         found = [placed.message for placed in stretch.found]
-        await self.marks.read_messages(caller, found, inside=[stretch.inside])
+        await self.taint.read_messages(caller, found, inside=[stretch.inside])
         cursor = self.cursors.text(caller, {conversation: stretch.end})
         return Page(messages=found, cursor=cursor, more=stretch.more, reset=standing.reset)
 
@@ -325,7 +326,7 @@ class LookBack:
 class ReadThread:
     messages: Messages
     open_message: OpenMessage
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(
         self,
@@ -336,9 +337,9 @@ class ReadThread:
         limit: int = 200,
     ) -> Sequence[Message]:
         """What the thread of this message began with, and the first answers in it; or those
-        `after` one of them. Raises `NotPermitted`, `BadBridgeInput`, `MessageNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_limit(limit))
+        `after` one of them. Raises `NotPermitted`, `InvalidBridgeInput`, `MessageNotFound`."""
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_limit(limit))
         caller, found = await self.open_message(caller, message)
         root = found.thread or found.id
         begun: list[Message] = []
@@ -353,7 +354,7 @@ class ReadThread:
             thread=root,
         )
         page = [*begun, *(placed.message for placed in answers.found)][:limit]
-        await self.marks.read_messages(caller, page)
+        await self.taint.read_messages(caller, page)
         return page
 
     async def _place(self, caller: Principal, beside: Message, message: MessageId) -> int:
@@ -361,7 +362,7 @@ class ReadThread:
         placed = await self.messages.get(caller, message)
         if placed.message.conversation != beside.conversation:
             raise MessageNotFound(str(message))
-        return placed.place
+        return placed.position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -370,7 +371,7 @@ class ShowMessage:
 
     async def __call__(self, caller: Principal, message: MessageId) -> Message:
         """Raises `NotPermitted`, `MessageNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         _, found = await self.open_message(caller, message)
         return found
 
@@ -380,7 +381,7 @@ class TailCursor:
     """Where what comes from now on begins."""
 
     messages: Messages
-    marks: Marks
+    taint: TaintRecorder
     cursors: Cursors
 
     async def __call__(
@@ -391,16 +392,16 @@ class TailCursor:
         upto: Label | None = None,
     ) -> str:
         """After the last message that the caller may see: nothing that is hidden moves it. Raises
-        `NotPermitted`, `BadBridgeInput`, `ConversationNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_reading(conversations))
+        `NotPermitted`, `InvalidBridgeInput`, `ConversationNotFound`."""
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_reading(conversations))
         caller = looking(caller, upto)
         places: dict[ConversationId, int] = {}
         for each in conversations:
-            here = at_place(caller, each)
+            here = in_view_context(caller, each)
             last = await self.messages.before(here, each, before=None, limit=1)
             said = [placed.message.label for placed in last.found]
-            await self.marks.read(here, [last.inside, *said])
+            await self.taint.read(here, [last.inside, *said])
             places[each] = last.end
         return self.cursors.text(caller, places)
 
@@ -409,15 +410,15 @@ class TailCursor:
 class Acknowledge:
     messages: Messages
     open_message: OpenMessage
-    marks: Marks
+    taint: TaintRecorder
     clock: Clock
 
     async def __call__(self, caller: Principal, message: MessageId) -> None:
         """For everybody to see who may read the message. Raises `NotPermitted`,
         `MessageNotFound`, `WriteDown`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        require_scope(caller, Scope.BRIDGE_WRITE)
         caller, found = await self.open_message(caller, message)
-        check_shared(found.label, (await self.marks.at(caller)).label)
+        check_shared(found.label, (await self.taint.at(caller)).label)
         await self.messages.acknowledge(caller, message, self.clock.now())
 
 
@@ -428,7 +429,7 @@ class ListAcknowledged:
 
     async def __call__(self, caller: Principal, message: MessageId) -> Sequence[Acknowledged]:
         """Oldest first. Raises `NotPermitted`, `MessageNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         caller, _ = await self.open_message(caller, message)
         return await self.messages.acknowledged(caller, message)
 
@@ -443,7 +444,7 @@ class NamePeople:
     async def __call__(self, caller: Principal, names: Sequence[str]) -> tuple[PrincipalId, ...]:
         """In this order, each once; an `@` before a name is no part of it. Raises `NotPermitted`,
         `PrincipalNotFound`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        require_scope(caller, Scope.BRIDGE_WRITE)
         wanted = [name.removeprefix("@") for name in names]
         found = await self.people.named(caller, wanted) if wanted else {}
         for name in wanted:

@@ -13,8 +13,8 @@ from portico.bridge.core.conversations import (
     Unread,
     UnreadTotal,
 )
-from portico.bridge.core.leases import Lease, LeaseId, LeaseWish, Waiting
-from portico.bridge.core.memory import Remembered, ToRemember
+from portico.bridge.core.leases import Lease, LeaseId, LeaseSpec, Waiting
+from portico.bridge.core.memory import MemoryEntry, ToRemember
 from portico.bridge.core.messages import (
     Acknowledged,
     Message,
@@ -22,9 +22,15 @@ from portico.bridge.core.messages import (
     MessageVersion,
     NewMessage,
 )
-from portico.bridge.core.presence import Doing, Presence
+from portico.bridge.core.presence import Presence, PresenceStatus
 from portico.bridge.core.projects import Project, ProjectId
-from portico.bridge.core.work_items import NewWork, Work, WorkEnded, WorkId, WorkState
+from portico.bridge.core.work_items import (
+    NewWorkItem,
+    WorkEnded,
+    WorkItem,
+    WorkItemId,
+    WorkItemStatus,
+)
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
@@ -116,7 +122,7 @@ class Placed:
     """A message and where it stands, which nobody outside is told."""
 
     message: Message
-    place: int
+    position: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +132,7 @@ class Entered(Placed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class MessageRange:
     found: Sequence[Placed]
     inside: Label
     """That of the conversation: whoever knows that there is nothing has read as much."""
@@ -174,9 +180,9 @@ class Messages(Protocol):
         *,
         after: int,
         limit: int,
-        upto: Label | None = None,
+        max_label: Label | None = None,
         thread: MessageId | None = None,
-    ) -> Stretch:
+    ) -> MessageRange:
         """Also those that were deleted, of which nothing is left. `thread`: only the answers in
         it, without the one that it began with. Raises `ConversationNotFound`."""
         ...
@@ -188,8 +194,8 @@ class Messages(Protocol):
         *,
         before: int | None,
         limit: int,
-        upto: Label | None = None,
-    ) -> Stretch:
+        max_label: Label | None = None,
+    ) -> MessageRange:
         """The last ones, oldest first; its `end` is the place of the first of them, or 0."""
         ...
 
@@ -234,7 +240,7 @@ class ReadState(Protocol):
         conversation: ConversationId,
         place: int,
         *,
-        upto: Label | None = None,
+        max_label: Label | None = None,
     ) -> None:
         """All up to there, never back; or all of those that are no more secret than `upto`.
         Nothing, of a conversation that they take no part in."""
@@ -248,7 +254,7 @@ class ReadState(Protocol):
         self,
         caller: Principal,
         *,
-        upto: Label | None = None,
+        max_label: Label | None = None,
         conversations: Collection[ConversationId] | None = None,
     ) -> Sequence[Unread]:
         """Of those that they take part in, are not muted, and have something for them."""
@@ -282,12 +288,12 @@ class Memory(Protocol):
         at: datetime,
         *,
         untrusted: bool = False,
-    ) -> Remembered:
+    ) -> MemoryEntry:
         """One version more under this label. Raises `MemoryChanged`, also if somebody else was
         faster by a hair; `ProjectNotFound`, `WriteDown`."""
         ...
 
-    async def get(self, caller: Principal, project: ProjectId, key: str) -> Remembered:
+    async def get(self, caller: Principal, project: ProjectId, key: str) -> MemoryEntry:
         """The most secret that the caller may read. Raises `MemoryNotFound`."""
         ...
 
@@ -299,20 +305,20 @@ class Memory(Protocol):
 
     async def page(
         self, caller: Principal, project: ProjectId, *, prefix: str, after: str | None, limit: int
-    ) -> Sequence[Remembered]:
+    ) -> Sequence[MemoryEntry]:
         """Of each key what `get` would give, by key; `after` this one."""
         ...
 
     async def find(
         self, caller: Principal, project: ProjectId, words: str, limit: int
-    ) -> Sequence[Remembered]:
+    ) -> Sequence[MemoryEntry]:
         """What is there and has all of these words in its key or its value, under whichever label;
         the newest first."""
         ...
 
     async def versions(
         self, caller: Principal, project: ProjectId, key: str, limit: int
-    ) -> Sequence[Remembered]:
+    ) -> Sequence[MemoryEntry]:
         """Of all labels that the caller may read, the most secret first, of each the newest
         first."""
         ...
@@ -336,7 +342,7 @@ class Attachments(Protocol):
 class Leases(Protocol):
     """All times are the store's. What has expired is not there."""
 
-    async def take(self, caller: Principal, id_: LeaseId, wish: LeaseWish) -> Lease:
+    async def take(self, caller: Principal, id_: LeaseId, wish: LeaseSpec) -> Lease:
         """The same id again is the same lease. Raises `KeyReused` if that, or one's place in the
         queue, is of something else; `LeaseHeld`, and who wants to wait is in the queue from then
         on; `TooManyLeases`, `ProjectNotFound`, `WriteDown`."""
@@ -373,19 +379,19 @@ class Works(Protocol):
     async def add(
         self,
         caller: Principal,
-        id_: WorkId,
-        work: NewWork,
+        id_: WorkItemId,
+        work: NewWorkItem,
         label: Label,
         at: datetime,
         *,
         untrusted: bool = False,
-    ) -> Work:
+    ) -> WorkItem:
         """Once: the one that is there, of those the caller may see, if they have used its key
         before; this is looked for first. Raises `KeyReused`, `WorkNotFound` of what it
         depends on, `ProjectNotFound`, `WriteDown`."""
         ...
 
-    async def get(self, caller: Principal, work: WorkId) -> Work:
+    async def get(self, caller: Principal, work: WorkItemId) -> WorkItem:
         """Raises `WorkNotFound`."""
         ...
 
@@ -394,28 +400,28 @@ class Works(Protocol):
         caller: Principal,
         project: ProjectId,
         *,
-        state: WorkState | None,
-        after: WorkId | None,
+        state: WorkItemStatus | None,
+        after: WorkItemId | None,
         limit: int,
-    ) -> Sequence[Work]:
+    ) -> Sequence[WorkItem]:
         """By their age."""
         ...
 
-    async def claim(self, caller: Principal, work: WorkId, at: datetime) -> Work:
+    async def claim(self, caller: Principal, work: WorkItemId, at: datetime) -> WorkItem:
         """By one alone. Raises `WorkNotFound`, `WorkTaken`, `WorkOver`, `WorkHeldUp`,
         `WriteDown`."""
         ...
 
     async def hand_over(
-        self, caller: Principal, work: WorkId, token: int, to: PrincipalId | None, at: datetime
-    ) -> Work:
+        self, caller: Principal, work: WorkItemId, token: int, to: PrincipalId | None, at: datetime
+    ) -> WorkItem:
         """By who has claimed it, to somebody, or to whoever comes. Raises `WorkNotFound`,
         `WorkTaken`, `WorkOver`, `WriteDown`, the guard's `PrincipalNotFound`."""
         ...
 
     async def end(
         self, caller: Principal, ended: WorkEnded, at: datetime, *, untrusted: bool = False
-    ) -> Work:
+    ) -> WorkItem:
         """By who has claimed it, with the token of that claim; the same again changes nothing.
         Raises `WorkNotFound`, `WorkTaken`, `WorkOver`, `WriteDown`."""
         ...
@@ -423,7 +429,12 @@ class Works(Protocol):
 
 class Presences(Protocol):
     async def say(
-        self, caller: Principal, project: ProjectId, doing: Doing, note: str, until: datetime
+        self,
+        caller: Principal,
+        project: ProjectId,
+        doing: PresenceStatus,
+        note: str,
+        until: datetime,
     ) -> None:
         """Raises `ProjectNotFound`, `WriteDown`."""
         ...

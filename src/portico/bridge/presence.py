@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from portico.bridge.core.errors import check_flaws, flaws_of_line
+from portico.bridge.core.errors import flaws_of_line, raise_if_invalid
 from portico.bridge.core.messages import check_shared
-from portico.bridge.core.presence import GOOD_FOR, MOST_LETTERS, Doing, Presence
+from portico.bridge.core.presence import GOOD_FOR, MOST_LETTERS, Presence, PresenceStatus
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.ports import Presences
 from portico.bridge.projects import OpenProject
-from portico.bridge.taint import Marks, at_place
+from portico.bridge.taint import TaintRecorder, in_view_context
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
@@ -23,18 +23,18 @@ from portico.kernel.principal import Principal, PrincipalKind
 class SayPresence:
     open_project: OpenProject
     presences: Presences
-    marks: Marks
+    taint: TaintRecorder
     clock: Clock
 
     async def __call__(
-        self, caller: Principal, project: ProjectId, doing: Doing, note: str = ""
+        self, caller: Principal, project: ProjectId, doing: PresenceStatus, note: str = ""
     ) -> None:
-        """For a while; whoever stays says so again. Raises `NotPermitted`, `BadBridgeInput`,
+        """For a while; whoever stays says so again. Raises `NotPermitted`, `InvalidBridgeInput`,
         `ProjectNotFound`, `Archived`, `WriteDown`."""
-        permit(caller, Scope.BRIDGE_WRITE)
-        check_flaws(flaws_of_line("note", note, least=0, most=MOST_LETTERS))
+        require_scope(caller, Scope.BRIDGE_WRITE)
+        raise_if_invalid(flaws_of_line("note", note, least=0, most=MOST_LETTERS))
         caller, inside = await self.open_project.to_write(caller, project)
-        check_shared(inside.label, (await self.marks.at(caller)).label)
+        check_shared(inside.label, (await self.taint.at(caller)).label)
         await self.presences.say(caller, project, doing, note, self.clock.now() + GOOD_FOR)
 
 
@@ -46,7 +46,7 @@ class ListPresence:
 
     async def __call__(self, caller: Principal, project: ProjectId) -> Sequence[Presence]:
         """Raises `NotPermitted`, `ProjectNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         caller, _ = await self.open_project(caller, project)
         return await self.presences.all(caller, project, self.clock.now())
 
@@ -66,12 +66,12 @@ class Self_:  # noqa: N801 # `Self` is the language's own
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhoAmI:
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(self, caller: Principal) -> Self_:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.BRIDGE_READ)
-        task = await self.marks.at(at_place(caller, None))
+        require_scope(caller, Scope.BRIDGE_READ)
+        task = await self.taint.at(in_view_context(caller, None))
         return Self_(
             principal=caller.id,
             name=caller.name,

@@ -7,13 +7,13 @@ from typing import Final
 from portico.bridge.activity import Cursors
 from portico.bridge.conversations import OpenMessage
 from portico.bridge.core.conversations import ConversationId, UnreadTotal
-from portico.bridge.core.errors import check_flaws
+from portico.bridge.core.errors import raise_if_invalid
 from portico.bridge.core.messages import MessageId, flaws_of_reading
 from portico.bridge.core.read_state import Inbox, inbox_of
 from portico.bridge.ports import Conversations, Messages, ReadState
-from portico.bridge.taint import Marks, at_place, looking
+from portico.bridge.taint import TaintRecorder, in_view_context, looking
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
@@ -26,14 +26,14 @@ _MOST_OVERDUE: Final = 50
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountUnread:
     read_state: ReadState
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(self, caller: Principal, *, upto: Label | None = None) -> UnreadTotal:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.BRIDGE_READ)
-        caller = looking(at_place(caller, None), upto)
+        require_scope(caller, Scope.BRIDGE_READ)
+        caller = looking(in_view_context(caller, None), upto)
         counted = await self.read_state.total(caller)
-        await self.marks.read(caller, [counted.label])
+        await self.taint.read(caller, [counted.label])
         return counted
 
 
@@ -42,19 +42,19 @@ class ShowInbox:
     conversations: Conversations
     messages: Messages
     read_state: ReadState
-    marks: Marks
+    taint: TaintRecorder
     clock: Clock
 
     async def __call__(self, caller: Principal, *, upto: Label | None = None) -> Inbox:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.BRIDGE_READ)
-        caller = looking(at_place(caller, None), upto)
+        require_scope(caller, Scope.BRIDGE_READ)
+        caller = looking(in_view_context(caller, None), upto)
         unread = await self.read_state.unread(caller)
         where = await self.conversations.some(caller, [each.conversation for each in unread])
         late = await self.messages.overdue(caller, self.clock.now(), _MOST_OVERDUE)
         overdue = [placed.message for placed in late]
         counted = [*(each.label for each in unread), *(each.label for each in where)]
-        await self.marks.read_messages(caller, overdue, inside=counted)
+        await self.taint.read_messages(caller, overdue, inside=counted)
         return inbox_of(where, unread, overdue)
 
 
@@ -72,17 +72,17 @@ class MarkRead:
         upto: Label | None = None,
     ) -> None:
         """Up to where a page of these conversations ended, read with the same `upto`; never back.
-        A cursor of another clearance marks nothing. Raises `NotPermitted`, `BadBridgeInput`,
-        `BadCursor`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_reading(conversations))
+        A cursor of another clearance marks nothing. Raises `NotPermitted`, `InvalidBridgeInput`,
+        `InvalidCursor`."""
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_reading(conversations))
         looked = looking(caller, upto)
         all_of_it = looked.clearance == caller.clearance
-        standing = self.cursors.standing(looked, conversations, cursor)
+        standing = self.cursors.position(looked, conversations, cursor)
         for conversation, place in standing.places.items():
             if place:
                 await self.read_state.read_to(
-                    caller, conversation, place, upto=None if all_of_it else upto
+                    caller, conversation, place, max_label=None if all_of_it else upto
                 )
 
 
@@ -93,6 +93,6 @@ class MarkOne:
 
     async def __call__(self, caller: Principal, message: MessageId) -> None:
         """This one, whatever is before it. Raises `NotPermitted`, `MessageNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         caller, _ = await self.open_message(caller, message)
         await self.read_state.read_one(caller, message)

@@ -9,13 +9,13 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from portico.bridge.core.conversations import ConversationId
-from portico.bridge.core.errors import check_flaws, flaws_of_text
+from portico.bridge.core.errors import flaws_of_text, raise_if_invalid
 from portico.bridge.core.messages import Message, MessageId, flaws_of_limit
 from portico.bridge.core.projects import ProjectId
-from portico.bridge.taint import Marks, at_place, looking
+from portico.bridge.taint import TaintRecorder, in_view_context, looking
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
-from portico.kernel.errors import Flaw, PorticoError
+from portico.guard.principals import require_scope
+from portico.kernel.errors import FieldError, PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
@@ -37,7 +37,7 @@ class MessageSearch(Protocol):
         *,
         project: ProjectId | None,
         conversation: ConversationId | None,
-        upto: Label | None,
+        max_label: Label | None,
         limit: int,
     ) -> Sequence[Hit]:
         """Those that have all of the words, the newest first; none that was deleted."""
@@ -50,7 +50,7 @@ class MessageSearch(Protocol):
         *,
         project: ProjectId | None,
         conversation: ConversationId | None,
-        upto: Label | None,
+        max_label: Label | None,
         limit: int,
     ) -> Sequence[Hit]: ...
 
@@ -100,7 +100,7 @@ _MOST_LETTERS: Final = 1_000
 class SearchMessages:
     search: MessageSearch
     meaning: Meaning
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(  # noqa: PLR0913 # where it is looked for, one by one
         self,
@@ -114,10 +114,10 @@ class SearchMessages:
         limit: int = 20,
     ) -> Sequence[Hit]:
         """By words the newest first, by meaning the nearest. Raises `NotPermitted`,
-        `BadBridgeInput`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(_flaws(query, limit))
-        caller = looking(at_place(caller, conversation or project), upto)
+        `InvalidBridgeInput`."""
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(_flaws(query, limit))
+        caller = looking(in_view_context(caller, conversation or project), upto)
         if by_meaning:
             [vector] = await self.meaning([query])
             hits = await self.search.by_meaning(
@@ -125,18 +125,23 @@ class SearchMessages:
                 vector,
                 project=project,
                 conversation=conversation,
-                upto=None,
+                max_label=None,
                 limit=limit,
             )
         else:
             hits = await self.search.by_words(
-                caller, query, project=project, conversation=conversation, upto=None, limit=limit
+                caller,
+                query,
+                project=project,
+                conversation=conversation,
+                max_label=None,
+                limit=limit,
             )
-        await self.marks.read_messages(caller, [hit.message for hit in hits])
+        await self.taint.read_messages(caller, [hit.message for hit in hits])
         return hits
 
 
-def _flaws(query: str, limit: int) -> Iterator[Flaw]:
+def _flaws(query: str, limit: int) -> Iterator[FieldError]:
     yield from flaws_of_text("query", query, least=1, most=_MOST_LETTERS)
     yield from flaws_of_limit(limit)
 

@@ -7,7 +7,7 @@ from typing import Final
 from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.messages import Message
 from portico.bridge.core.projects import ProjectId
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.ports import Contexts
 from portico.kernel.label import Label, join, meet
 from portico.kernel.principal import Principal, PrincipalKind
@@ -16,10 +16,10 @@ from portico.kernel.principal import Principal, PrincipalKind
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class TaintRecorder:
     contexts: Contexts
 
-    async def at(self, caller: Principal) -> TaskContext:
+    async def at(self, caller: Principal) -> TaintContext:
         """Raises `ContextNotFound`."""
         return await self.contexts.get(caller)
 
@@ -27,7 +27,7 @@ class Marks:
         self, caller: Principal, labels: Iterable[Label], *, untrusted: bool = False
     ) -> None:
         """Raises `ContextNotFound`."""
-        await self.contexts.rise(caller, join(labels), untrusted=untrusted)
+        await self.contexts.raise_taint(caller, join(labels), untrusted=untrusted)
 
     async def read_messages(
         self, caller: Principal, messages: Iterable[Message], *, inside: Iterable[Label] = ()
@@ -42,7 +42,7 @@ class Marks:
 INBOX: Final = "inbox"
 
 
-def at_place(caller: Principal, where: ConversationId | ProjectId | None) -> Principal:
+def in_view_context(caller: Principal, where: ConversationId | ProjectId | None) -> Principal:
     """A person in front of a conversation, a project, or what is a list of both. Whoever says
     which task they are at stays there; and so does a program, whose task is its key, and a person
     whose key a model's window has: that remembers one conversation in the next."""
@@ -53,10 +53,14 @@ def at_place(caller: Principal, where: ConversationId | ProjectId | None) -> Pri
 
 def taking_out(caller: Principal, project: ProjectId) -> Principal:
     """A person who takes all of it out: that is a task of its own, not the project that is open."""
-    there = at_place(caller, project)
+    there = in_view_context(caller, project)
     return there if there.place is None else replace(there, place=f"export of {project}")
 
 
-def looking(caller: Principal, upto: Label | None) -> Principal:
+def looking(caller: Principal, max_label: Label | None) -> Principal:
     """With no more than they want to see: who never sees more stays as low."""
-    return caller if upto is None else replace(caller, clearance=meet(caller.clearance, upto))
+    return (
+        caller
+        if max_label is None
+        else replace(caller, clearance=meet(caller.clearance, max_label))
+    )

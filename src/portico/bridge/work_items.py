@@ -3,25 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portico.bridge.core.errors import WriteDown, check_flaws
+from portico.bridge.core.errors import WriteDown, raise_if_invalid
 from portico.bridge.core.messages import check_shared, flaws_of_limit, label_again
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.core.work_items import (
-    NewWork,
-    Work,
+    NewWorkItem,
     WorkEnded,
-    WorkId,
-    WorkState,
+    WorkItem,
+    WorkItemId,
+    WorkItemStatus,
     flaws_of_end,
     flaws_of_work,
 )
 from portico.bridge.ports import Works
 from portico.bridge.projects import OpenProject
-from portico.bridge.taint import Marks
+from portico.bridge.taint import TaintRecorder
 from portico.engine.core.errors import KeyReused
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
@@ -32,28 +32,28 @@ from portico.kernel.principal import Principal
 class AddWork:
     open_project: OpenProject
     works: Works
-    marks: Marks
+    taint: TaintRecorder
     clock: Clock
     entropy: Entropy
 
-    async def __call__(self, caller: Principal, work: NewWork) -> Work:
-        """The same key again is the same work. Raises `NotPermitted`, `BadBridgeInput`,
+    async def __call__(self, caller: Principal, work: NewWorkItem) -> WorkItem:
+        """The same key again is the same work. Raises `NotPermitted`, `InvalidBridgeInput`,
         `ProjectNotFound`, `Archived`, `WorkNotFound` of what it depends on, `WriteDown`,
         `BelowContainer`, `AboveClearance`, `KeyReused`."""
-        permit(caller, Scope.BRIDGE_WRITE)
-        check_flaws(flaws_of_work(work))
+        require_scope(caller, Scope.BRIDGE_WRITE)
+        raise_if_invalid(flaws_of_work(work))
         caller, inside = await self.open_project.to_write(caller, work.project)
         # It tells of what it depends on, and so it is no less secret than that.
-        await _read(self.marks, caller, [await self.works.get(caller, id_) for id_ in work.depends])
+        await _read(self.taint, caller, [await self.works.get(caller, id_) for id_ in work.depends])
         added = await self._added(caller, work, inside.label)
-        await _read(self.marks, caller, [added])
+        await _read(self.taint, caller, [added])
         return added
 
-    async def _added(self, caller: Principal, work: NewWork, inside: Label) -> Work:
+    async def _added(self, caller: Principal, work: NewWorkItem, inside: Label) -> WorkItem:
         try:
             return await self._tried(caller, work, inside)
         except KeyReused as before:
-            await self.marks.read(caller, [before.label])
+            await self.taint.read(caller, [before.label])
             raise
         except WriteDown:
             if work.label is not None:
@@ -61,8 +61,8 @@ class AddWork:
             # Something more secret was read in this task just now, by another request of it.
             return await self._tried(caller, work, inside)
 
-    async def _tried(self, caller: Principal, work: NewWork, inside: Label) -> Work:
-        mark = await self.marks.at(caller)
+    async def _tried(self, caller: Principal, work: NewWorkItem, inside: Label) -> WorkItem:
+        mark = await self.taint.at(caller)
         now = self.clock.now()
         label = label_again(
             work.label,
@@ -71,7 +71,7 @@ class AddWork:
             clearance=caller.clearance,
             again=work.key is not None,
         )
-        id_ = WorkId.mint(now, self.entropy)
+        id_ = WorkItemId.mint(now, self.entropy)
         return await self.works.add(caller, id_, work, label, now, untrusted=mark.untrusted)
 
 
@@ -81,21 +81,23 @@ class OpenWork:
 
     open_project: OpenProject
     works: Works
-    marks: Marks
+    taint: TaintRecorder
 
-    async def __call__(self, caller: Principal, work: WorkId) -> tuple[Principal, Work]:
+    async def __call__(self, caller: Principal, work: WorkItemId) -> tuple[Principal, WorkItem]:
         """Raises `WorkNotFound`."""
         found = await self.works.get(caller, work)
         caller, _ = await self.open_project(caller, found.project)
-        await _read(self.marks, caller, [found])
+        await _read(self.taint, caller, [found])
         return caller, found
 
-    async def to_change(self, caller: Principal, work: WorkId) -> tuple[Principal, TaskContext]:
+    async def to_change(
+        self, caller: Principal, work: WorkItemId
+    ) -> tuple[Principal, TaintContext]:
         """Whoever may read it sees what becomes of it: it is not changed by somebody who has read
         more. Raises `WorkNotFound`, `Archived`, `WriteDown`."""
         caller, found = await self(caller, work)
         await self.open_project.to_write(caller, found.project)
-        mark = await self.marks.at(caller)
+        mark = await self.taint.at(caller)
         check_shared(found.label, mark.label)
         return caller, mark
 
@@ -104,9 +106,9 @@ class OpenWork:
 class ShowWork:
     open_work: OpenWork
 
-    async def __call__(self, caller: Principal, work: WorkId) -> Work:
+    async def __call__(self, caller: Principal, work: WorkItemId) -> WorkItem:
         """Raises `NotPermitted`, `WorkNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
+        require_scope(caller, Scope.BRIDGE_READ)
         _, found = await self.open_work(caller, work)
         return found
 
@@ -115,25 +117,25 @@ class ShowWork:
 class ListWork:
     open_project: OpenProject
     works: Works
-    marks: Marks
+    taint: TaintRecorder
 
     async def __call__(
         self,
         caller: Principal,
         project: ProjectId,
         *,
-        state: WorkState | None = None,
+        state: WorkItemStatus | None = None,
         after: str | None = None,
         limit: int = 50,
-    ) -> Sequence[Work]:
-        """The oldest first, from the one `after` this. Raises `NotPermitted`, `BadBridgeInput`,
-        `BadId`, `ProjectNotFound`."""
-        permit(caller, Scope.BRIDGE_READ)
-        check_flaws(flaws_of_limit(limit))
-        last = None if after is None else WorkId.parse(after)
+    ) -> Sequence[WorkItem]:
+        """The oldest first, from the one `after` this. Raises `NotPermitted`, `InvalidBridgeInput`,
+        `InvalidId`, `ProjectNotFound`."""
+        require_scope(caller, Scope.BRIDGE_READ)
+        raise_if_invalid(flaws_of_limit(limit))
+        last = None if after is None else WorkItemId.parse(after)
         caller, _ = await self.open_project(caller, project)
         found = await self.works.page(caller, project, state=state, after=last, limit=limit)
-        await _read(self.marks, caller, found)
+        await _read(self.taint, caller, found)
         return found
 
 
@@ -143,11 +145,11 @@ class ClaimWork:
     works: Works
     clock: Clock
 
-    async def __call__(self, caller: Principal, work: WorkId) -> Work:
+    async def __call__(self, caller: Principal, work: WorkItemId) -> WorkItem:
         """By one alone; whoever has it already is refused as well, since another run of the same
         agent may be at it. Raises `NotPermitted`, `WorkNotFound`, `Archived`, `WriteDown`,
         `WorkTaken`, `WorkOver`, `WorkHeldUp`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        require_scope(caller, Scope.BRIDGE_WRITE)
         caller, _ = await self.open_work.to_change(caller, work)
         return await self.works.claim(caller, work, self.clock.now())
 
@@ -159,11 +161,11 @@ class HandOverWork:
     clock: Clock
 
     async def __call__(
-        self, caller: Principal, work: WorkId, token: int, to: PrincipalId | None
-    ) -> Work:
+        self, caller: Principal, work: WorkItemId, token: int, to: PrincipalId | None
+    ) -> WorkItem:
         """To somebody, or to whoever comes. Raises `NotPermitted`, `WorkNotFound`, `Archived`,
         `WriteDown`, `WorkTaken`, `WorkOver`, `PrincipalNotFound`."""
-        permit(caller, Scope.BRIDGE_WRITE)
+        require_scope(caller, Scope.BRIDGE_WRITE)
         caller, _ = await self.open_work.to_change(caller, work)
         return await self.works.hand_over(caller, work, token, to, self.clock.now())
 
@@ -174,15 +176,15 @@ class EndWork:
     works: Works
     clock: Clock
 
-    async def __call__(self, caller: Principal, ended: WorkEnded) -> Work:
-        """Raises `NotPermitted`, `BadBridgeInput`, `WorkNotFound`, `Archived`, `WriteDown`,
+    async def __call__(self, caller: Principal, ended: WorkEnded) -> WorkItem:
+        """Raises `NotPermitted`, `InvalidBridgeInput`, `WorkNotFound`, `Archived`, `WriteDown`,
         `WorkTaken`, `WorkOver`."""
-        permit(caller, Scope.BRIDGE_WRITE)
-        check_flaws(flaws_of_end(ended))
+        require_scope(caller, Scope.BRIDGE_WRITE)
+        raise_if_invalid(flaws_of_end(ended))
         caller, mark = await self.open_work.to_change(caller, ended.work)
         return await self.works.end(caller, ended, self.clock.now(), untrusted=mark.untrusted)
 
 
-async def _read(marks: Marks, caller: Principal, found: Sequence[Work]) -> None:
+async def _read(marks: TaintRecorder, caller: Principal, found: Sequence[WorkItem]) -> None:
     untrusted = any(work.untrusted for work in found)
     await marks.read(caller, [work.label for work in found], untrusted=untrusted)

@@ -11,15 +11,15 @@ from typing import Final, TypeVar
 
 from portico.debate.core.conduct import Table
 from portico.debate.core.debaters import Persona
-from portico.debate.core.debates import Debate, DebateId, Left, Note
+from portico.debate.core.debates import Debate, DebateId, Note, RemainingBudget
 from portico.debate.core.votes import Panel
-from portico.debate.ports import Tasks
+from portico.debate.ports import DebateContexts
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.execution import patiently
+from portico.engine.execution import retry_while_unavailable
 from portico.engine.ports import Bus, Wakeups
-from portico.guard.authentication import AsTheyAre
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.budget import Tokenizer
 from portico.kernel.durable import Durable
 from portico.kernel.errors import PorticoError
@@ -89,8 +89,8 @@ def asker_of(caller: Principal) -> JsonObject:
 class Starter:
     worker: Principal
     """Who stands in for them in the run, at the debate's own task."""
-    asker: JsonObject
-    as_they_are: AsTheyAre
+    requester: JsonObject
+    as_they_are: RevalidatePrincipal
     now: Principal = field(init=False)
     """As they were when it was last looked: in this name voices are asked."""
 
@@ -99,13 +99,13 @@ class Starter:
 
     async def look(self) -> None:
         """Raises `KeyEnded`, `NotPermitted`."""
-        key, worker = self.asker.get("key"), self.worker
+        key, worker = self.requester.get("key"), self.worker
         whose = key if isinstance(key, str) else None
-        now = await patiently(
+        now = await retry_while_unavailable(
             lambda: self.as_they_are.no_more(worker, key=whose, at=worker.context)
         )
-        permit(now, Scope.DEBATES_RUN)
-        self.now = replace(now, tools=tuple(dict.fromkeys([*now.tools, *_lists(self.asker)])))
+        require_scope(now, Scope.DEBATES_RUN)
+        self.now = replace(now, tools=tuple(dict.fromkeys([*now.tools, *_lists(self.requester)])))
 
 
 def _lists(asker: JsonObject) -> Sequence[tuple[str, ...]]:
@@ -127,9 +127,9 @@ class Secrecy:
 
 
 @dataclass(slots=True, kw_only=True)
-class Leg:
+class Activation:
     durable: Durable
-    starter: Starter
+    initiator: Starter
     debate: Debate
     notes: tuple[Note, ...]
     panel: Panel
@@ -149,7 +149,7 @@ class Leg:
     @property
     def caller(self) -> Principal:
         """Whoever started it, at the debate's own task."""
-        return self.starter.worker
+        return self.initiator.worker
 
     @property
     def label(self) -> Label:
@@ -185,7 +185,7 @@ class Leg:
             self._counted[text] = self.tokenizer.count(text)
         return self._counted[text]
 
-    def table(self, left: Left, now: datetime) -> Table:
+    def table(self, left: RemainingBudget, now: datetime) -> Table:
         return Table(
             debate=replace(self.debate, label=join([self.debate.label, self.label])),
             notes=self.notes,
@@ -233,16 +233,18 @@ _WRITE_DOWN: Final = "write_down"
 Written = TypeVar("Written")
 
 
-async def as_read(leg: Leg, tasks: Tasks, write: Callable[[Label], Awaitable[Written]]) -> Written:
+async def as_read(
+    leg: Activation, tasks: DebateContexts, write: Callable[[Label], Awaitable[Written]]
+) -> Written:
     """An agent that takes part raises the task's mark as soon as it reads, before it answers: what
     another voice said at that moment is written once more, as secret as that."""
     while True:
         before = leg.label
         try:
-            return await patiently(lambda: write(leg.label))
+            return await retry_while_unavailable(lambda: write(leg.label))
         except PorticoError as error:
             if error.code != _WRITE_DOWN:
                 raise
-            leg.risen((await patiently(lambda: tasks.at(leg.caller))).label)
+            leg.risen((await retry_while_unavailable(lambda: tasks.at(leg.caller))).label)
             if leg.label == before:
                 raise

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from portico.debate.activation import Leg
+from portico.debate.activation import Activation
 from portico.debate.conduct import HoldDebate, TakeUp, ended_of, result_of
 from portico.debate.core.analysis import (
     PLAN,
@@ -19,14 +19,14 @@ from portico.debate.core.analysis import (
     reading_plan,
 )
 from portico.debate.core.conduct import BUDGET, SYNTHESIS, Table, best_judge, noted, skipped_name
-from portico.debate.core.debaters import Voice
+from portico.debate.core.debaters import Debater
 from portico.debate.core.debates import (
     Debate,
     DebateStatus,
     Decision,
-    Left,
     Note,
     NoteKind,
+    RemainingBudget,
     Why,
     left_of,
     share_of,
@@ -35,8 +35,8 @@ from portico.debate.core.estimates import Plan, first_pair, text_cost
 from portico.debate.core.events import PartBegan, Skipped
 from portico.debate.core.prompts import Reading, Sheet
 from portico.debate.core.questions import Cap
-from portico.debate.debaters import Asked
-from portico.engine.execution import patiently
+from portico.debate.debaters import DebaterQuestion
+from portico.engine.execution import retry_while_unavailable
 from portico.kernel.durable import Durable
 from portico.kernel.json import JsonObject, JsonValue
 
@@ -46,29 +46,31 @@ from portico.kernel.json import JsonObject, JsonValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAnalysis:
-    take_up: TakeUp
+    resume: TakeUp
     hold: HoldDebate
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
         """Which debate it was: what came of it is there. Raises `Discreet` where it failed."""
-        starter, whole = await self.take_up.whole(durable, given)
+        starter, whole = await self.resume.whole(durable, given)
         caller, its = starter.worker, whole.debate
         if its.status.over:
-            await patiently(
-                lambda: self.take_up.talk.tell(caller, its.id, ended_of(its), label=its.label)
+            await retry_while_unavailable(
+                lambda: self.resume.event_sink.publish(
+                    caller, its.id, ended_of(its), label=its.label
+                )
             )
             return result_of(its)
-        watch = self.take_up.watch(caller, its.id)
-        async with watch.watching(self.take_up.bus, caller.space, durable.run):
+        watch = self.resume.watch(caller, its.id)
+        async with watch.watching(self.resume.bus, caller.space, durable.run):
             try:
-                leg = await self.take_up.leg(durable, starter, whole, watch)
+                leg = await self.resume.leg(durable, starter, whole, watch)
                 ended = await self._carried_out(leg)
             except Exception as error:  # whatever it was, it ends
-                raise await self.take_up.failed(caller, its, error) from error
-        await self.take_up.written(caller, its.id)
+                raise await self.resume.failed(caller, its, error) from error
+        await self.resume.written(caller, its.id)
         return result_of(ended)
 
-    async def _carried_out(self, leg: Leg) -> Debate:
+    async def _carried_out(self, leg: Activation) -> Debate:
         await self.hold.look(leg)
         decided = noted(leg.notes)
         if decided is not None:
@@ -77,7 +79,9 @@ class RunAnalysis:
         parts = await self._parts(leg, plan)
         await self._debated(leg, parts)
         await self.hold.look(leg)
-        over = await patiently(lambda: self.take_up.blackboard.parts(leg.caller, leg.debate.id))
+        over = await retry_while_unavailable(
+            lambda: self.resume.blackboard.parts(leg.caller, leg.debate.id)
+        )
         body = await self._across(leg, over)
         table = await self._table(leg)
         why = table.ended_by or (Why.BUDGET if table.short_of_budget else Why.ALL_ASKED)
@@ -85,35 +89,39 @@ class RunAnalysis:
         note = await self.hold.note(leg, "decision", NoteKind.DECISION, decision.as_json())
         return await self.hold.end(leg, Decision.from_json(note.body))
 
-    async def _table(self, leg: Leg) -> Table:
-        spent = await patiently(lambda: self.take_up.purse.committed(leg.caller, leg.debate.id))
-        return leg.table(left_of(leg.debate.cap, spent), self.take_up.clock.now())
+    async def _table(self, leg: Activation) -> Table:
+        spent = await retry_while_unavailable(
+            lambda: self.resume.budget_ledger.committed(leg.caller, leg.debate.id)
+        )
+        return leg.table(left_of(leg.debate.cap, spent), self.resume.clock.now())
 
-    async def _planned(self, leg: Leg) -> Note:
+    async def _planned(self, leg: Activation) -> Note:
         """By whoever is best at it; where nobody can, the task is one question."""
         table = await self._table(leg)
         found = [note for note in leg.notes if note.name == PLAN]
         if not found and table.ended_by is None:
             most = leg.debate.parts_most
-            longest = max(table.house, key=lambda voice: voice.most_output)
-            voice = best_judge(table, plan_sheet(table.desk, longest, most))
+            longest = max(table.own_debaters, key=lambda voice: voice.max_output_tokens)
+            voice = best_judge(table, plan_sheet(table.prompt_inputs, longest, most))
             if voice is not None:
-                sheet = plan_sheet(table.desk, voice, most)
+                sheet = plan_sheet(table.prompt_inputs, voice, most)
                 read = reading_plan(voice.name, most)
                 await self.hold.asked(leg, [_asked(PLAN, NoteKind.PLAN, voice, sheet, read)])
                 await self.hold.look(leg)
                 found = [note for note in leg.notes if note.name == PLAN]
         return found[0] if found else Note(name=PLAN, kind=NoteKind.PLAN, at=leg.debate.started_at)
 
-    async def _parts(self, leg: Leg, plan: Note) -> Sequence[Debate]:
+    async def _parts(self, leg: Activation, plan: Note) -> Sequence[Debate]:
         """Begun all together, each with its share: what is left does not change meanwhile."""
         table = await self._table(leg)
         if table.ended_by is None:
             await leg.durable.step("parts", partial(self._begun, leg, plan))
-        return await patiently(lambda: self.take_up.blackboard.parts(leg.caller, leg.debate.id))
+        return await retry_while_unavailable(
+            lambda: self.resume.blackboard.parts(leg.caller, leg.debate.id)
+        )
 
-    async def _begun(self, leg: Leg, plan: Note, _key: str) -> JsonValue:
-        its, now = leg.debate, self.take_up.clock.now()
+    async def _begun(self, leg: Activation, plan: Note, _key: str) -> JsonValue:
+        its, now = leg.debate, self.resume.clock.now()
         table = await self._table(leg)
         subs = plan_of(its, plan)
         wished = [
@@ -124,50 +132,52 @@ class RunAnalysis:
         fitting = _fitting(wished, leg, free)
         share = share_of(free, max(len(fitting), 1))
         for part in fitting:
-            begun = replace(part, cap=share, label=leg.label, began=leg.label)
-            await patiently(
-                lambda begun=begun: self.take_up.blackboard.begin(leg.caller, begun)  # type: ignore[misc] # bound now
+            begun = replace(part, cap=share, label=leg.label, start_label=leg.label)
+            await retry_while_unavailable(
+                lambda begun=begun: self.resume.blackboard.add(leg.caller, begun)  # type: ignore[misc] # bound now
             )
             await self.hold.tell(leg, PartBegan(debate=str(part.id), question=part.question.text))
         for part in wished[len(fitting) :]:
             await self._left_out(leg, part)
         return {"parts": [str(part.id) for part in fitting]}
 
-    async def _left_out(self, leg: Leg, part: Debate) -> None:
+    async def _left_out(self, leg: Activation, part: Debate) -> None:
         body: JsonObject = {"what": part.question.text, "why": BUDGET}
         await self.hold.note(leg, skipped_name(f"part:{part.id}"), NoteKind.SKIPPED, body)
         await self.hold.tell(leg, Skipped(what=part.question.text, why=BUDGET, saved_tokens=0))
 
-    async def _debated(self, leg: Leg, parts: Sequence[Debate]) -> None:
+    async def _debated(self, leg: Activation, parts: Sequence[Debate]) -> None:
         async with asyncio.TaskGroup() as group:
             for part in parts:
                 if not part.status.over:
                     group.create_task(self._part(leg, part))
 
-    async def _part(self, leg: Leg, part: Debate) -> None:
+    async def _part(self, leg: Activation, part: Debate) -> None:
         """One that cannot go on is one part less, no more."""
-        whole = await patiently(lambda: self.take_up.blackboard.read(leg.caller, part.id))
+        whole = await retry_while_unavailable(
+            lambda: self.resume.blackboard.read(leg.caller, part.id)
+        )
         try:
-            its = await self.take_up.leg(leg.durable, leg.starter, whole, leg.watch, leg.secrecy)
+            its = await self.resume.leg(leg.durable, leg.initiator, whole, leg.watch, leg.secrecy)
             await self.hold(its)
         except Exception as error:  # noqa: BLE001 # the others go on
-            await self.take_up.failed(leg.caller, part, error)
-        await self.take_up.written(leg.caller, part.id)
+            await self.resume.failed(leg.caller, part, error)
+        await self.resume.written(leg.caller, part.id)
 
-    async def _across(self, leg: Leg, parts: Sequence[Debate]) -> JsonObject:
+    async def _across(self, leg: Activation, parts: Sequence[Debate]) -> JsonObject:
         """By whoever is best at it; where nobody can, what they came to is listed."""
         over = [part for part in parts if part.status is not DebateStatus.RUNNING]
         if not over:
             return {}
         table = await self._table(leg)
         if not table.done(SYNTHESIS) and table.ended_by is None:
-            longest = max(table.house, key=lambda voice: voice.most_output)
-            voice = best_judge(table, across_sheet(table.desk, longest, over))
+            longest = max(table.own_debaters, key=lambda voice: voice.max_output_tokens)
+            voice = best_judge(table, across_sheet(table.prompt_inputs, longest, over))
             if voice is None:
                 body: JsonObject = {"what": SYNTHESIS, "why": BUDGET}
                 await self.hold.note(leg, skipped_name(SYNTHESIS), NoteKind.SKIPPED, body)
             else:
-                sheet = across_sheet(table.desk, voice, over)
+                sheet = across_sheet(table.prompt_inputs, voice, over)
                 read = reading_across(voice.name, over)
                 asked = _asked(SYNTHESIS, NoteKind.SYNTHESIS, voice, sheet, read)
                 await self.hold.asked(leg, [replace(asked, last=True)])
@@ -176,18 +186,20 @@ class RunAnalysis:
         return texts[0] if texts else listed(over)
 
 
-def _asked(name: str, kind: NoteKind, voice: Voice, sheet: Sheet, read: Reading) -> Asked:
+def _asked(
+    name: str, kind: NoteKind, voice: Debater, sheet: Sheet, read: Reading
+) -> DebaterQuestion:
     why = "to cut it into questions" if kind is NoteKind.PLAN else "one answer out of all parts"
-    return Asked(name=name, kind=kind, voice=voice, sheet=sheet, read=read, why=why)
+    return DebaterQuestion(name=name, kind=kind, debater=voice, sheet=sheet, read=read, why=why)
 
 
-def _without_text(table: Table) -> Left:
+def _without_text(table: Table) -> RemainingBudget:
     """What is left for the parts: the text out of them is kept free."""
     left = table.left
-    return left_of(Cap(tokens=left.tokens, money=left.money), text_cost(table.house))
+    return left_of(Cap(tokens=left.tokens, money=left.money), text_cost(table.own_debaters))
 
 
-def _fitting(wished: Sequence[Debate], leg: Leg, free: Left) -> Sequence[Debate]:
+def _fitting(wished: Sequence[Debate], leg: Activation, free: RemainingBudget) -> Sequence[Debate]:
     """As many of the first ones as a pair can be asked about."""
     for many in range(len(wished), 0, -1):
         share = share_of(free, many)
@@ -196,11 +208,11 @@ def _fitting(wished: Sequence[Debate], leg: Leg, free: Left) -> Sequence[Debate]
     return ()
 
 
-def _fits(part: Debate, share: Cap, leg: Leg) -> bool:
+def _fits(part: Debate, share: Cap, leg: Activation) -> bool:
     plan = Plan(
         question=part.question,
         rules=part.rules,
-        voices=part.voices,
+        debaters=part.debaters,
         personas=leg.personas,
         cap=share,
         seconds=0,

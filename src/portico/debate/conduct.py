@@ -8,14 +8,14 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from portico.debate.activation import Leg, Secrecy, Starter, StopWatch, as_read
+from portico.debate.activation import Activation, Secrecy, Starter, StopWatch, as_read
 from portico.debate.core.conduct import (
     SYNTHESIS,
     AskBetter,
+    AskDebaters,
     AskGuests,
     AskSame,
     AskSynthesis,
-    AskVoices,
     AwaitGuests,
     Compare,
     Conclude,
@@ -32,21 +32,21 @@ from portico.debate.core.conduct import (
     skipped_name,
     status_of,
 )
-from portico.debate.core.debaters import BUILT_IN, Persona, Voice
+from portico.debate.core.debaters import BUILT_IN, Debater, Persona
 from portico.debate.core.debates import (
     Debate,
     DebateId,
+    DebaterAnswer,
     DebateStatus,
     Decision,
-    Left,
     Note,
     NoteKind,
-    Said,
+    RemainingBudget,
     WholeDebate,
     Why,
     left_of,
 )
-from portico.debate.core.events import DebateEnded, Happening, RoundBegan, Skipped
+from portico.debate.core.events import DebateEnded, DebateEvent, RoundBegan, Skipped
 from portico.debate.core.panel import panel_of
 from portico.debate.core.prompts import (
     reading_better,
@@ -57,14 +57,23 @@ from portico.debate.core.prompts import (
 from portico.debate.core.questions import QuestionKind
 from portico.debate.core.vote_weights import nearness
 from portico.debate.core.votes import Panel
-from portico.debate.debaters import PAID, Asked, AskVoice
+from portico.debate.debaters import PAID, AskDebater, DebaterQuestion
 from portico.debate.guests import HearGuests
-from portico.debate.ports import Blackboard, Logs, Meaning, Outcomes, Personas, Purse, Talk, Tasks
+from portico.debate.ports import (
+    Blackboard,
+    BudgetLedger,
+    DebateContexts,
+    DebateEventSink,
+    Logs,
+    Meaning,
+    Outcomes,
+    Personas,
+)
 from portico.engine.core.errors import StepFailed
 from portico.engine.core.runs import Discreet, Failure
-from portico.engine.execution import patiently
+from portico.engine.execution import retry_while_unavailable
 from portico.engine.ports import Bus
-from portico.guard.authentication import AsTheyAre
+from portico.guard.authentication import RevalidatePrincipal
 from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
@@ -81,7 +90,7 @@ class CompareAnswers:
     meaning: Meaning
 
     async def __call__(
-        self, debate: Debate, pairs: Sequence[tuple[Said, Said]]
+        self, debate: Debate, pairs: Sequence[tuple[DebaterAnswer, DebaterAnswer]]
     ) -> Sequence[tuple[str, JsonObject]]:
         """The names and bodies of the notes on it. Where nothing here can tell, that is noted too:
         only a judge could say."""
@@ -108,16 +117,16 @@ KNOWN_MOST = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldDebate:
-    ask_voice: AskVoice
+    ask_voice: AskDebater
     hear_guests: HearGuests
     compare: CompareAnswers
     blackboard: Blackboard
-    purse: Purse
+    budget_ledger: BudgetLedger
     outcomes: Outcomes
-    talk: Talk
+    event_sink: DebateEventSink
     clock: Clock
 
-    async def __call__(self, leg: Leg) -> Debate:
+    async def __call__(self, leg: Activation) -> Debate:
         """As it is when it is over."""
         while True:
             await self.look(leg)
@@ -130,7 +139,7 @@ class HoldDebate:
                 return await self.end(leg, await self._decided(leg, table, move.why))
             await self._made(leg, table, move)
 
-    async def look(self, leg: Leg) -> None:
+    async def look(self, leg: Activation) -> None:
         """What there is by now: notes, guests, the clock, and whether it is to stop."""
         await self._read(leg)
         if await self.hear_guests.taken(leg):
@@ -143,36 +152,40 @@ class HoldDebate:
             await self.note(leg, "overdue", NoteKind.OVERDUE, {})
             await self._read(leg)
 
-    async def _read(self, leg: Leg) -> None:
-        whole = await patiently(lambda: self.blackboard.read(leg.caller, leg.debate.id))
-        mark = await patiently(lambda: self.ask_voice.tasks.at(leg.caller))
+    async def _read(self, leg: Activation) -> None:
+        whole = await retry_while_unavailable(
+            lambda: self.blackboard.read(leg.caller, leg.debate.id)
+        )
+        mark = await retry_while_unavailable(lambda: self.ask_voice.tasks.at(leg.caller))
         leg.risen(join([whole.debate.label, mark.label]))
         leg.debate, leg.notes = whole.debate, whole.notes
-        if leg.panel.voices != leg.debate.voices:
+        if leg.panel.debaters != leg.debate.debaters:
             leg.panel = await self.panel(leg)
 
-    async def panel(self, leg: Leg) -> Panel:
+    async def panel(self, leg: Activation) -> Panel:
         """By what was known when it began, so that whoever carries it on decides the same; and by
         nothing that is more secret than it was then. Beside whatever else is going on: to learn
         takes a while."""
         its = leg.debate
-        targets = [voice.target for voice in its.voices]
+        targets = [voice.target for voice in its.debaters]
         within = replace(leg.caller, clearance=meet(leg.caller.clearance, its.learns_from))
-        known = await patiently(
+        known = await retry_while_unavailable(
             lambda: self.outcomes.known(within, targets, limit=KNOWN_MOST, before=its.started_at)
         )
-        return await asyncio.to_thread(panel_of, its.question, its.voices, known)
+        return await asyncio.to_thread(panel_of, its.question, its.debaters, known)
 
-    async def _left(self, leg: Leg) -> Left:
-        spent = await patiently(lambda: self.purse.committed(leg.caller, leg.debate.id))
+    async def _left(self, leg: Activation) -> RemainingBudget:
+        spent = await retry_while_unavailable(
+            lambda: self.budget_ledger.committed(leg.caller, leg.debate.id)
+        )
         return left_of(leg.debate.cap, spent)
 
-    async def _made(self, leg: Leg, table: Table, move: Move) -> None:
+    async def _made(self, leg: Activation, table: Table, move: Move) -> None:
         match move:
-            case AskVoices():
+            case AskDebaters():
                 await self._round(leg, table, move)
-            case AskGuests(voices=voices, round=round_):
-                await leg.starter.look()
+            case AskGuests(debaters=voices, round=round_):
+                await leg.initiator.look()
                 await self.hear_guests.asked(leg, table, voices, round_)
             case AwaitGuests():
                 await self.hear_guests.awaited(leg, move)
@@ -185,35 +198,37 @@ class HoldDebate:
             case Conclude():
                 raise AssertionError(move)
 
-    async def _round(self, leg: Leg, table: Table, move: AskVoices) -> None:
-        names = tuple(voice.name for voice in move.voices)
+    async def _round(self, leg: Activation, table: Table, move: AskDebaters) -> None:
+        names = tuple(voice.name for voice in move.debaters)
         if len(names) > 1 or move.round > 1:
             await self.tell(leg, RoundBegan(round=move.round, voices=names))
-        await self.asked(leg, [_voice_asked(table, move, voice) for voice in move.voices])
+        await self.asked(leg, [_voice_asked(table, move, voice) for voice in move.debaters])
 
-    async def asked(self, leg: Leg, asked: Sequence[Asked]) -> None:
+    async def asked(self, leg: Activation, asked: Sequence[DebaterQuestion]) -> None:
         """All at once, each in a step of its own, if whoever started it still may. Raises
         `KeyEnded`, `NotPermitted`."""
-        await leg.starter.look()
+        await leg.initiator.look()
         begun = [
-            leg.durable.begin(leg.step(each.name), partial(self._step, leg, each)) for each in asked
+            leg.durable.start(leg.step(each.name), partial(self._step, leg, each)) for each in asked
         ]
         for each in begun:
             await each.result()
 
-    async def _step(self, leg: Leg, asked: Asked, _key: str) -> JsonValue:
+    async def _step(self, leg: Activation, asked: DebaterQuestion, _key: str) -> JsonValue:
         return await self.ask_voice(leg, asked)
 
-    async def _compared(self, leg: Leg, pairs: Sequence[tuple[Said, Said]]) -> None:
+    async def _compared(
+        self, leg: Activation, pairs: Sequence[tuple[DebaterAnswer, DebaterAnswer]]
+    ) -> None:
         for name, body in await self.compare(leg.debate, pairs):
             await self.note(leg, name, NoteKind.SAME, body)
 
-    async def _skip(self, leg: Leg, what: str, why: str, saved: int) -> None:
+    async def _skip(self, leg: Activation, what: str, why: str, saved: int) -> None:
         body: JsonObject = {"what": what, "why": why, "saved": saved}
         await self.note(leg, skipped_name(what), NoteKind.SKIPPED, body)
         await self.tell(leg, Skipped(what=what, why=why, saved_tokens=saved))
 
-    async def _decided(self, leg: Leg, table: Table, why: Why) -> Decision:
+    async def _decided(self, leg: Activation, table: Table, why: Why) -> Decision:
         decision = conclusion(table, why)
         if decision.saved_tokens:
             many = len(table.unasked())
@@ -222,17 +237,17 @@ class HoldDebate:
         note = await self.note(leg, "decision", NoteKind.DECISION, decision.as_json())
         return Decision.from_json(note.body)
 
-    async def end(self, leg: Leg, decision: Decision) -> Debate:
+    async def end(self, leg: Activation, decision: Decision) -> Debate:
         """By its notes as they are now: whoever takes it up from here ends it the same."""
         await self._read(leg)
         status, now = status_of(decision, leg.notes), self.clock.now()
-        ended = await patiently(
+        ended = await retry_while_unavailable(
             lambda: self.blackboard.end(leg.caller, leg.debate.id, status, decision, at=now)
         )
         await self.tell(leg, ended_of(ended))
         return ended
 
-    async def note(self, leg: Leg, name: str, kind: NoteKind, body: JsonObject) -> Note:
+    async def note(self, leg: Activation, name: str, kind: NoteKind, body: JsonObject) -> Note:
         note, debate = Note(name=name, kind=kind, body=body, at=self.clock.now()), leg.debate.id
         return await as_read(
             leg,
@@ -240,12 +255,12 @@ class HoldDebate:
             lambda label: self.blackboard.note(leg.caller, debate, note, label),
         )
 
-    async def tell(self, leg: Leg, *happenings: Happening) -> None:
+    async def tell(self, leg: Activation, *happenings: DebateEvent) -> None:
         debate = leg.debate.id
         await as_read(
             leg,
             self.ask_voice.tasks,
-            lambda label: self.talk.tell(leg.caller, debate, *happenings, label=label),
+            lambda label: self.event_sink.publish(leg.caller, debate, *happenings, label=label),
         )
 
 
@@ -260,18 +275,18 @@ def ended_of(debate: Debate) -> DebateEnded:
     )
 
 
-def _voice_asked(table: Table, move: AskVoices, voice: Voice) -> Asked:
+def _voice_asked(table: Table, move: AskDebaters, voice: Debater) -> DebaterQuestion:
     said = table.said(1)
     first = next((each for each in said if each.voice == voice.name), None)
     sheet = (
-        table.desk.first(voice, short=move.short)
+        table.prompt_inputs.first(voice, short=move.short)
         if move.round == 1
-        else table.desk.critique(voice, said)
+        else table.prompt_inputs.critique(voice, said)
     )
-    return Asked(
+    return DebaterQuestion(
         name=said_name(move.round, voice.name),
         kind=NoteKind.SAID,
-        voice=voice,
+        debater=voice,
         sheet=sheet,
         read=reading_said(table.debate.question, voice.name, move.round, first),
         why=move.why,
@@ -280,41 +295,41 @@ def _voice_asked(table: Table, move: AskVoices, voice: Voice) -> Asked:
     )
 
 
-def last_asked(table: Table, move: AskVoices) -> bool:
+def last_asked(table: Table, move: AskDebaters) -> bool:
     """Whether nobody could be asked anything after these: then nobody is waited for but them."""
-    its, asked = table.debate, {voice.name for voice in move.voices}
+    its, asked = table.debate, {voice.name for voice in move.debaters}
     judged = its.question.kind in (QuestionKind.TEXT, QuestionKind.OPEN)
     left = any(voice.name not in asked for voice in table.unasked())
     again = its.rules.rounds > 1 and move.round == 1
     return not (judged or left or again or its.guests)
 
 
-def _judging(table: Table, move: AskSame | AskBetter | AskSynthesis) -> Asked:
+def _judging(table: Table, move: AskSame | AskBetter | AskSynthesis) -> DebaterQuestion:
     match move:
         case AskSame(one=one, other=other, judge=judge):
-            return Asked(
+            return DebaterQuestion(
                 name=same_name(table.debate, one, other),
                 kind=NoteKind.SAME,
-                voice=judge,
-                sheet=table.desk.same(one.shown, other.shown),
+                debater=judge,
+                sheet=table.prompt_inputs.same(one.shown, other.shown),
                 read=reading_same(one, other),
                 why="whether two answers mean the same would change the outcome",
             )
         case AskBetter(one=one, other=other, judge=judge):
-            return Asked(
+            return DebaterQuestion(
                 name=judged_name(one.voice, other.voice),
                 kind=NoteKind.JUDGED,
-                voice=judge,
-                sheet=table.desk.better(one, other),
+                debater=judge,
+                sheet=table.prompt_inputs.better(one, other),
                 read=reading_better(one, other),
                 why="which of two answers is better",
             )
-        case AskSynthesis(voice=voice, said=said):
-            return Asked(
+        case AskSynthesis(debater=voice, said=said):
+            return DebaterQuestion(
                 name=SYNTHESIS,
                 kind=NoteKind.SYNTHESIS,
-                voice=voice,
-                sheet=table.desk.synthesis(voice, said),
+                debater=voice,
+                sheet=table.prompt_inputs.synthesis(voice, said),
                 read=reading_synthesis(voice.name, said),
                 why="one answer out of all",
                 last=True,
@@ -333,13 +348,13 @@ class TakeUp:
     """What a debate is carried on with, in this process."""
 
     blackboard: Blackboard
-    purse: Purse
+    budget_ledger: BudgetLedger
     personas: Personas
-    tasks: Tasks
-    talk: Talk
+    tasks: DebateContexts
+    event_sink: DebateEventSink
     logs: Logs
     bus: Bus
-    as_they_are: AsTheyAre
+    as_they_are: RevalidatePrincipal
     clock: Clock
     tokenizer: Tokenizer
 
@@ -347,11 +362,11 @@ class TakeUp:
         """As whoever started it, at the debate's own task: what they read elsewhere meanwhile is
         none of its business."""
         which = DebateId.parse(str(given["debate"]))
-        found = await patiently(lambda: self.blackboard.read(durable.caller, which))
+        found = await retry_while_unavailable(lambda: self.blackboard.read(durable.caller, which))
         asker = given.get("asker")
         starter = Starter(
             worker=replace(durable.caller, context=found.debate.context),
-            asker=asker if isinstance(asker, dict) else {},
+            requester=asker if isinstance(asker, dict) else {},
             as_they_are=self.as_they_are,
         )
         return starter, found
@@ -363,13 +378,13 @@ class TakeUp:
         whole: WholeDebate,
         watch: StopWatch,
         secrecy: Secrecy | None = None,
-    ) -> Leg:
+    ) -> Activation:
         """`secrecy` is that of the analysis that it is a part of."""
         its, caller = whole.debate, starter.worker
         lost = await self._lost(caller, whole) if durable.again else frozenset()
-        return Leg(
+        return Activation(
             durable=durable,
-            starter=starter,
+            initiator=starter,
             debate=its,
             notes=whole.notes,
             panel=panel_of(its.question, (), ()),
@@ -381,7 +396,7 @@ class TakeUp:
         )
 
     async def known_personas(self, caller: Principal) -> Mapping[str, Persona]:
-        own = await patiently(lambda: self.personas.all(caller))
+        own = await retry_while_unavailable(lambda: self.personas.all(caller))
         return {**{each.name: each for each in own}, **BUILT_IN}
 
     def watch(self, caller: Principal, debate: DebateId) -> StopWatch:
@@ -395,7 +410,9 @@ class TakeUp:
         """What was reserved by somebody who is gone. Of what they had written down only the
         settling was left to do; of the rest nobody knows what it cost, and it stays charged."""
         debate = whole.debate.id
-        names = await patiently(lambda: self.purse.outstanding(caller, debate))
+        names = await retry_while_unavailable(
+            lambda: self.budget_ledger.outstanding(caller, debate)
+        )
         costs = {note.body.get(PAID): note.cost for note in whole.notes}
         lost = set()
         for name in names:
@@ -403,14 +420,16 @@ class TakeUp:
                 lost.add(name)
             else:
                 cost = costs[name]
-                await patiently(
-                    lambda name=name, cost=cost: self.purse.settle(caller, debate, name, cost)  # type: ignore[misc] # bound now
+                await retry_while_unavailable(
+                    lambda name=name, cost=cost: self.budget_ledger.settle(
+                        caller, debate, name, cost
+                    )  # type: ignore[misc] # bound now
                 )
         return frozenset(lost)
 
     async def written(self, caller: Principal, debate: DebateId) -> None:
         """Its log, which nothing hangs on."""
-        whole = await patiently(lambda: self.blackboard.read(caller, debate))
+        whole = await retry_while_unavailable(lambda: self.blackboard.read(caller, debate))
         with suppress(OSError):
             await asyncio.to_thread(self.logs.write, caller.space, whole)
 
@@ -426,17 +445,19 @@ class TakeUp:
     async def _ended(self, caller: Principal, debate: Debate, code: str | None) -> None:
         """With a note that is as secret as all that was read in it by then: else it could not be
         ended by somebody who has read that."""
-        now, mark = self.clock.now(), await patiently(lambda: self.tasks.at(caller))
+        now, mark = self.clock.now(), await retry_while_unavailable(lambda: self.tasks.at(caller))
         body: JsonObject = {"code": code, "why": "the debate could not go on."}
         note = Note(name="failed", kind=NoteKind.FAILED, body=body, at=now)
         label = join([debate.label, mark.label])
         with suppress(PorticoError):
-            await patiently(lambda: self.blackboard.note(caller, debate.id, note, label))
-        ended = await patiently(
+            await retry_while_unavailable(
+                lambda: self.blackboard.note(caller, debate.id, note, label)
+            )
+        ended = await retry_while_unavailable(
             lambda: self.blackboard.end(caller, debate.id, DebateStatus.FAILED, None, at=now)
         )
-        await patiently(
-            lambda: self.talk.tell(
+        await retry_while_unavailable(
+            lambda: self.event_sink.publish(
                 caller, debate.id, ended_of(ended), label=join([label, ended.label])
             )
         )
@@ -444,26 +465,28 @@ class TakeUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDebate:
-    take_up: TakeUp
+    resume: TakeUp
     hold: HoldDebate
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
         """Which debate it was: what came of it is there. Raises `Discreet` where it failed."""
-        starter, whole = await self.take_up.whole(durable, given)
+        starter, whole = await self.resume.whole(durable, given)
         caller, its = starter.worker, whole.debate
         if its.status.over:
-            await patiently(
-                lambda: self.take_up.talk.tell(caller, its.id, ended_of(its), label=its.label)
+            await retry_while_unavailable(
+                lambda: self.resume.event_sink.publish(
+                    caller, its.id, ended_of(its), label=its.label
+                )
             )
             return result_of(its)
-        watch = self.take_up.watch(caller, its.id)
-        async with watch.watching(self.take_up.bus, caller.space, durable.run):
+        watch = self.resume.watch(caller, its.id)
+        async with watch.watching(self.resume.bus, caller.space, durable.run):
             try:
-                leg = await self.take_up.leg(durable, starter, whole, watch)
+                leg = await self.resume.leg(durable, starter, whole, watch)
                 ended = await self.hold(leg)
             except Exception as error:  # whatever it was, it ends
-                raise await self.take_up.failed(caller, its, error) from error
-        await self.take_up.written(caller, its.id)
+                raise await self.resume.failed(caller, its, error) from error
+        await self.resume.written(caller, its.id)
         return result_of(ended)
 
 

@@ -8,56 +8,63 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.debate.activation import Leg, as_read, at_debate, at_start
+from portico.debate.activation import Activation, as_read, at_debate, at_start
 from portico.debate.core.conduct import BUDGET, VOICE, skip_words, skipped_name
 from portico.debate.core.debaters import (
     BUILT_IN,
+    Debater,
+    DebaterKind,
+    DebaterReply,
+    DebaterRequest,
+    DebaterStatus,
     Persona,
-    Voice,
-    VoiceAsk,
-    VoiceKind,
-    VoiceReply,
-    VoiceState,
 )
 from portico.debate.core.debates import (
     NOBODY,
-    DebateWish,
-    Left,
+    DebaterAnswer,
+    DebateSpec,
     Note,
     NoteKind,
+    RemainingBudget,
     Reserve,
-    Said,
     Usual,
     charged,
     charged_at_most,
 )
 from portico.debate.core.errors import (
-    BadDebate,
+    DebaterNotCleared,
+    DebaterNotFound,
+    DebaterSilent,
+    DebaterUnavailable,
+    DebaterUnbounded,
+    InvalidDebate,
     PersonaExists,
-    VoiceAway,
-    VoiceNotCleared,
-    VoiceNotFound,
-    VoiceSilent,
-    VoiceUnbounded,
 )
 from portico.debate.core.events import (
-    Happening,
+    DebateEvent,
+    DebateProgress,
+    DebaterAnswered,
+    DebaterAsked,
+    DebaterFailed,
+    DebaterSpoke,
     Skipped,
-    Standing,
-    VoiceAnswered,
-    VoiceAsked,
-    VoiceFailed,
-    VoiceSpoke,
 )
 from portico.debate.core.panel import standing
 from portico.debate.core.prompts import Sheet, Unusable, cleaned
 from portico.debate.core.questions import MOST_USUAL, Rules
-from portico.debate.ports import Blackboard, Personas, Purse, Talk, Tasks, Voices
-from portico.engine.execution import patiently
+from portico.debate.ports import (
+    Blackboard,
+    BudgetLedger,
+    DebateContexts,
+    DebateEventSink,
+    Debaters,
+    Personas,
+)
+from portico.engine.execution import retry_while_unavailable
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.budget import NOTHING, Cost, Tokenizer
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
@@ -67,13 +74,13 @@ from portico.kernel.principal import Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListVoices:
-    voices: Voices
+class ListDebaters:
+    debaters: Debaters
 
-    async def __call__(self, caller: Principal, fresh: bool = False) -> Sequence[VoiceState]:  # noqa: FBT002 # as the faces ask
+    async def __call__(self, caller: Principal, fresh: bool = False) -> Sequence[DebaterStatus]:  # noqa: FBT002 # as the faces ask
         """Raises `NotPermitted`."""
-        permit(caller, Scope.DEBATES_READ)
-        return await self.voices.all(caller, fresh=fresh)
+        require_scope(caller, Scope.DEBATES_READ)
+        return await self.debaters.all(caller, fresh=fresh)
 
 
 # Choose who is asked: those who are named, else those of the settings, else a few of different
@@ -100,91 +107,99 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    voices: tuple[Voice, ...]
+    debaters: tuple[Debater, ...]
     left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChooseVoices:
-    voices: Voices
+class ChooseDebaters:
+    debaters: Debaters
     usual: Usual
 
     async def __call__(
-        self, caller: Principal, wish: DebateWish, label: Label, rules: Rules
+        self, caller: Principal, wish: DebateSpec, label: Label, rules: Rules
     ) -> Chosen:
-        """Raises `VoiceNotFound`, `VoiceAway`, `VoiceUnbounded`, `VoiceNotCleared`."""
-        if wish.voices == NOBODY:
+        """Raises `DebaterNotFound`, `DebaterUnavailable`, `DebaterUnbounded`,
+        `DebaterNotCleared`."""
+        if wish.debaters == NOBODY:
             chosen = Chosen(())
-        elif wish.voices:
-            named = [await self._named(caller, target) for target in wish.voices]
+        elif wish.debaters:
+            named = [await self._named(caller, target) for target in wish.debaters]
             for voice in named:
                 check(voice, label, unbounded=wish.unbounded)
             chosen = Chosen(tuple(named))
-        elif self.usual.voices:
+        elif self.usual.debaters:
             chosen = await self._usual(caller, wish, label)
         else:
             chosen = await self._there(caller, wish, label, rules)
         return chosen
 
-    async def _named(self, caller: Principal, target: str) -> Voice:
+    async def _named(self, caller: Principal, target: str) -> Debater:
         try:
-            return await self.voices.named(caller, target)
-        except VoiceNotFound as error:
+            return await self.debaters.named(caller, target)
+        except DebaterNotFound as error:
             if error.near:
                 raise
-            known = [each.voice.name for each in await self.voices.all(caller)]
-            raise VoiceNotFound(target, difflib.get_close_matches(target, known, n=2)) from error
+            known = [each.debater.name for each in await self.debaters.all(caller)]
+            raise DebaterNotFound(target, difflib.get_close_matches(target, known, n=2)) from error
 
-    async def _usual(self, caller: Principal, wish: DebateWish, label: Label) -> Chosen:
+    async def _usual(self, caller: Principal, wish: DebateSpec, label: Label) -> Chosen:
         voices, left_out = [], []
-        for target in self.usual.voices:
+        for target in self.usual.debaters:
             try:
-                voice = await self.voices.named(caller, target)
+                voice = await self.debaters.named(caller, target)
                 check(voice, label, unbounded=wish.unbounded)
-            except (VoiceNotFound, VoiceAway, VoiceNotCleared, VoiceUnbounded) as error:
+            except (
+                DebaterNotFound,
+                DebaterUnavailable,
+                DebaterNotCleared,
+                DebaterUnbounded,
+            ) as error:
                 left_out.append(LeftOut(target, str(error)))
             else:
                 voices.append(voice)
         return Chosen(tuple(voices), tuple(left_out))
 
     async def _there(
-        self, caller: Principal, wish: DebateWish, label: Label, rules: Rules
+        self, caller: Principal, wish: DebateSpec, label: Label, rules: Rules
     ) -> Chosen:
         """Models alone: agents and programs do more than answer, and are asked when named."""
         states = [
-            each for each in await self.voices.all(caller) if each.voice.kind is VoiceKind.MODEL
+            each
+            for each in await self.debaters.all(caller)
+            if each.debater.kind is DebaterKind.MODEL
         ]
         able, left_out = [], []
         for state in states:
             why = _why_not(state, label, unbounded=wish.unbounded)
             if why is None:
-                able.append(state.voice)
+                able.append(state.debater)
             else:
-                left_out.append(LeftOut(state.voice.name, why))
+                left_out.append(LeftOut(state.debater.name, why))
         return Chosen(_mixed(able, min(rules.voices_most, MOST_USUAL)), tuple(left_out[:5]))
 
 
-def check(voice: Voice, label: Label, *, unbounded: bool) -> None:
-    """Raises `VoiceNotCleared`, `VoiceUnbounded`."""
+def check(voice: Debater, label: Label, *, unbounded: bool) -> None:
+    """Raises `DebaterNotCleared`, `DebaterUnbounded`."""
     if not voice.clearance.covers(label):
-        raise VoiceNotCleared(voice.name, label)
+        raise DebaterNotCleared(voice.name, label)
     if not voice.bounded and not unbounded:
-        raise VoiceUnbounded(voice.name)
+        raise DebaterUnbounded(voice.name)
 
 
-def _why_not(state: VoiceState, label: Label, *, unbounded: bool) -> str | None:
+def _why_not(state: DebaterStatus, label: Label, *, unbounded: bool) -> str | None:
     if not state.available:
         return state.why or "it is not there."
     try:
-        check(state.voice, label, unbounded=unbounded)
+        check(state.debater, label, unbounded=unbounded)
     except PorticoError as error:
         return str(error)
     return None
 
 
-def _mixed(voices: Sequence[Voice], most: int) -> tuple[Voice, ...]:
+def _mixed(voices: Sequence[Debater], most: int) -> tuple[Debater, ...]:
     """One of each family, then a second one, as many as are asked at most."""
-    turns: list[tuple[int, int, Voice]] = []
+    turns: list[tuple[int, int, Debater]] = []
     seen: dict[str, int] = {}
     for place, voice in enumerate(voices):
         seen[voice.family] = seen.get(voice.family, 0) + 1
@@ -207,15 +222,15 @@ class ManagePersonas:
 
     async def all(self, caller: Principal) -> Sequence[Persona]:
         """The built-in ones first. Raises `NotPermitted`."""
-        permit(caller, Scope.DEBATES_READ)
+        require_scope(caller, Scope.DEBATES_READ)
         return [*BUILT_IN.values(), *await self.personas.all(at_debate(caller, None))]
 
     async def put(
         self, caller: Principal, name: str, instructions: str, specialist: bool
     ) -> Persona:
-        """A new one, or another text for one. Raises `NotPermitted`, `BadDebate`,
+        """A new one, or another text for one. Raises `NotPermitted`, `InvalidDebate`,
         `PersonaExists`, `WriteDown`."""
-        permit(caller, Scope.DEBATES_RUN)
+        require_scope(caller, Scope.DEBATES_RUN)
         _check(name, instructions)
         persona = Persona(
             name=name,
@@ -230,7 +245,7 @@ class ManagePersonas:
 
     async def remove(self, caller: Principal, name: str) -> None:
         """Raises `NotPermitted`, `PersonaExists`, `PersonaNotFound`, `WriteDown`."""
-        permit(caller, Scope.DEBATES_RUN)
+        require_scope(caller, Scope.DEBATES_RUN)
         if name in BUILT_IN:
             raise PersonaExists(name)
         await self.personas.remove(_apart(caller), name)
@@ -243,16 +258,16 @@ def _apart(caller: Principal) -> Principal:
 
 
 def _check(name: str, instructions: str) -> None:
-    """Raises `BadDebate`, `PersonaExists`."""
+    """Raises `InvalidDebate`, `PersonaExists`."""
     if name in BUILT_IN:
         raise PersonaExists(name)
     if not _NAME.fullmatch(name):
-        raise BadDebate(
+        raise InvalidDebate(
             f"{name[:60]!r} is no name for a persona.",
             "Use small letters, digits, - and _, at most 40 of them.",
         )
     if not instructions.strip() or len(instructions) > _LONGEST or "\x00" in instructions:
-        raise BadDebate(
+        raise InvalidDebate(
             f"A persona has instructions of 1 to {_LONGEST:,} characters.",
             "Say what it looks at, in a few sentences.",
         )
@@ -273,11 +288,11 @@ Reading = Callable[[str], JsonObject | Unusable]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class DebaterQuestion:
     name: str
     """Of the note, the step and the reservation: after what it is about."""
     kind: NoteKind
-    voice: Voice
+    debater: Debater
     sheet: Sheet
     read: Reading
     why: str
@@ -299,25 +314,27 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskVoice:
-    voices: Voices
+class AskDebater:
+    debaters: Debaters
     blackboard: Blackboard
-    purse: Purse
-    tasks: Tasks
-    talk: Talk
+    budget_ledger: BudgetLedger
+    tasks: DebateContexts
+    event_sink: DebateEventSink
     clock: Clock
 
-    async def __call__(self, leg: Leg, asked: Asked) -> JsonValue:
+    async def __call__(self, leg: Activation, asked: DebaterQuestion) -> JsonValue:
         """Nothing of what came of it: that is in its note, for those who may read the debate."""
-        reserve = asked.sheet.reserve(asked.voice, leg.count)
+        reserve = asked.sheet.reserve(asked.debater, leg.count)
         name, debate = leg.reservation(asked.name), leg.debate.id
-        passed = await patiently(lambda: self.purse.reserve(leg.caller, debate, name, reserve.cost))
+        passed = await retry_while_unavailable(
+            lambda: self.budget_ledger.reserve(leg.caller, debate, name, reserve.cost)
+        )
         if passed:
             return await self._skipped(leg, asked, reserve, passed)
         await self._tell(
             leg,
-            VoiceAsked(
-                voice=asked.voice.name,
+            DebaterAsked(
+                voice=asked.debater.name,
                 round=asked.told_round,
                 reserved_tokens=reserve.cost.tokens,
                 why=asked.why,
@@ -329,27 +346,33 @@ class AskVoice:
         written = await as_read(
             leg, self.tasks, lambda label: self.blackboard.note(leg.caller, debate, paid, label)
         )
-        await patiently(lambda: self.purse.settle(leg.caller, debate, name, written.cost))
+        await retry_while_unavailable(
+            lambda: self.budget_ledger.settle(leg.caller, debate, name, written.cost)
+        )
         await self.tell_note(leg, written, took=self.clock.now() - began)
         return None
 
-    async def tell_note(self, leg: Leg, note: Note, *, took: timedelta) -> None:
+    async def tell_note(self, leg: Activation, note: Note, *, took: timedelta) -> None:
         """And how it stands then."""
         happened = _happening(note, took)
         told = [] if happened is None else [happened]
         await self._tell(leg, *told, await self._standing(leg))
 
-    async def _standing(self, leg: Leg) -> Standing:
-        whole = await patiently(lambda: self.blackboard.read(leg.caller, leg.debate.id))
-        open_ones = await patiently(lambda: self.purse.outstanding(leg.caller, leg.debate.id))
+    async def _standing(self, leg: Activation) -> DebateProgress:
+        whole = await retry_while_unavailable(
+            lambda: self.blackboard.read(leg.caller, leg.debate.id)
+        )
+        open_ones = await retry_while_unavailable(
+            lambda: self.budget_ledger.outstanding(leg.caller, leg.debate.id)
+        )
         reserved = sum(open_ones.values(), start=NOTHING)
         spent = sum((note.cost for note in whole.notes), start=NOTHING)
         leg.debate, leg.notes = whole.debate, whole.notes
-        said = leg.table(Left(), self.clock.now()).said(1, 2)
-        known = {voice.name for voice in leg.panel.voices}
+        said = leg.table(RemainingBudget(), self.clock.now()).said(1, 2)
+        known = {voice.name for voice in leg.panel.debaters}
         closed = leg.debate.question.kind.closed
         countable = [each for each in said if each.voice in known] if closed else []
-        return Standing(
+        return DebateProgress(
             options=standing(leg.panel, countable) if countable else (),
             spent_tokens=spent.tokens,
             reserved_tokens=reserved.tokens,
@@ -359,7 +382,7 @@ class AskVoice:
         )
 
     async def _skipped(
-        self, leg: Leg, asked: Asked, reserve: Reserve, passed: tuple[str, ...]
+        self, leg: Activation, asked: DebaterQuestion, reserve: Reserve, passed: tuple[str, ...]
     ) -> JsonValue:
         body: JsonObject = {
             "what": asked.name,
@@ -370,7 +393,7 @@ class AskVoice:
         note = Note(
             name=skipped_name(asked.name),
             kind=NoteKind.SKIPPED,
-            voice=asked.voice.name,
+            voice=asked.debater.name,
             round=asked.round,
             body=body,
             at=self.clock.now(),
@@ -380,11 +403,11 @@ class AskVoice:
             leg, self.tasks, lambda label: self.blackboard.note(leg.caller, debate, note, label)
         )
         why = f"it would have passed {', '.join(passed)}"
-        told = Skipped(what=asked.voice.name, why=why, saved_tokens=reserve.cost.tokens)
+        told = Skipped(what=asked.debater.name, why=why, saved_tokens=reserve.cost.tokens)
         await self._tell(leg, told)
         return None
 
-    async def _heard(self, leg: Leg, asked: Asked, reserve: Reserve) -> Note:
+    async def _heard(self, leg: Activation, asked: DebaterQuestion, reserve: Reserve) -> Note:
         """Raises nothing that the voice is the cause of."""
         try:
             reply = await self._reply(leg, asked, reserve)
@@ -392,11 +415,11 @@ class AskVoice:
             code = "stopped" if leg.watch.asked else "voice_late"
             why = "it was stopped." if leg.watch.asked else "it gave no answer in time."
             return self._failed(asked, Unusable(code, why), charged_at_most(reserve, None))
-        except VoiceSilent as error:
-            cost = charged_at_most(reserve, error.cost, bounded=asked.voice.bounded)
+        except DebaterSilent as error:
+            cost = charged_at_most(reserve, error.cost, bounded=asked.debater.bounded)
             note = self._failed(asked, Unusable(error.code, error.why), cost)
             return replace(note, overrun=max(cost.tokens - reserve.cost.tokens, 0))
-        except VoiceNotCleared as error:
+        except DebaterNotCleared as error:
             cost = charged_at_most(reserve, error.cost)
             return self._failed(asked, Unusable(error.code, str(error)), cost)
         except PorticoError as error:
@@ -408,16 +431,18 @@ class AskVoice:
         await self._taken_in(leg, reply)
         return self._said(asked, reserve, reply)
 
-    async def _reply(self, leg: Leg, asked: Asked, reserve: Reserve) -> VoiceReply:
-        now, sheet, voice = self.clock.now(), asked.sheet, asked.voice
+    async def _reply(
+        self, leg: Activation, asked: DebaterQuestion, reserve: Reserve
+    ) -> DebaterReply:
+        now, sheet, voice = self.clock.now(), asked.sheet, asked.debater
         patience = patience_for(leg.debate.deadline, now, last=asked.last)
-        ask = VoiceAsk(
-            voice=voice,
+        ask = DebaterRequest(
+            debater=voice,
             system=sheet.system,
             prompt=sheet.prompt,
             schema=sheet.schema,
             prompt_tokens=reserve.counted,
-            most_output=sheet.most_output,
+            max_output_tokens=sheet.max_output_tokens,
             timeout=patience,
             label=leg.label,
             ceiling=leg.debate.label if leg.shared else None,
@@ -426,23 +451,25 @@ class AskVoice:
 
         def hear(piece: str) -> None:
             # An agent may have read more than the debate has: its words come with its answer.
-            if voice.kind is not VoiceKind.AGENT:
-                spoke = VoiceSpoke(voice=voice.name, round=asked.told_round, text=piece)
-                self.talk.speak(leg.caller, leg.debate.id, spoke, label=leg.label)
+            if voice.kind is not DebaterKind.AGENT:
+                spoke = DebaterSpoke(voice=voice.name, round=asked.told_round, text=piece)
+                self.event_sink.speak(leg.caller, leg.debate.id, spoke, label=leg.label)
 
         async with asyncio.timeout(patience.total_seconds()) as timeout:
             with leg.watch.over(timeout):
-                return await self.voices.ask(leg.starter.now, ask, hear)
+                return await self.debaters.ask(leg.initiator.now, ask, hear)
 
-    async def _taken_in(self, leg: Leg, reply: VoiceReply) -> None:
+    async def _taken_in(self, leg: Activation, reply: DebaterReply) -> None:
         """What it has read besides what it was told is read in the debate, from now on."""
         if leg.label.covers(reply.label) and not reply.untrusted:
             return
         leg.risen(reply.label)
-        await patiently(lambda: self.tasks.read(leg.caller, reply.label, untrusted=reply.untrusted))
+        await retry_while_unavailable(
+            lambda: self.tasks.read(leg.caller, reply.label, untrusted=reply.untrusted)
+        )
 
-    def _said(self, asked: Asked, reserve: Reserve, reply: VoiceReply) -> Note:
-        charge = charged(asked.voice, reserve, reply)
+    def _said(self, asked: DebaterQuestion, reserve: Reserve, reply: DebaterReply) -> Note:
+        charge = charged(asked.debater, reserve, reply)
         body = asked.body(reply.text)
         if isinstance(body, Unusable):
             why = "it was cut off before it had answered." if reply.cut else body.why
@@ -456,7 +483,7 @@ class AskVoice:
         return Note(
             name=asked.name,
             kind=asked.kind,
-            voice=asked.voice.name,
+            voice=asked.debater.name,
             round=asked.round,
             body=body,
             cost=charge.cost,
@@ -466,25 +493,27 @@ class AskVoice:
             overrun=charge.overrun,
         )
 
-    def _failed(self, asked: Asked, why: Unusable, cost: Cost, text: str = "") -> Note:
+    def _failed(self, asked: DebaterQuestion, why: Unusable, cost: Cost, text: str = "") -> Note:
         return failed_note(asked, why, cost, self.clock.now(), text)
 
-    async def _tell(self, leg: Leg, *happenings: Happening) -> None:
+    async def _tell(self, leg: Activation, *happenings: DebateEvent) -> None:
         debate = leg.debate.id
         await as_read(
             leg,
             self.tasks,
-            lambda label: self.talk.tell(leg.caller, debate, *happenings, label=label),
+            lambda label: self.event_sink.publish(leg.caller, debate, *happenings, label=label),
         )
 
 
-def failed_note(asked: Asked, why: Unusable, cost: Cost, at: datetime, text: str = "") -> Note:
+def failed_note(
+    asked: DebaterQuestion, why: Unusable, cost: Cost, at: datetime, text: str = ""
+) -> Note:
     """What it said is kept where it could not be used: for whoever wants to see why."""
     body: JsonObject = {"code": why.code, "why": why.why, "text": cleaned(text)[:2_000]}
     return Note(
         name=asked.name,
         kind=NoteKind.FAILED,
-        voice=asked.voice.name,
+        voice=asked.debater.name,
         round=asked.round,
         body=body,
         cost=cost,
@@ -500,9 +529,9 @@ def patience_for(deadline: datetime, now: datetime, *, last: bool) -> timedelta:
     return min(left, max(left * _SHARE, _LEAST))
 
 
-def _happening(note: Note, took: timedelta) -> VoiceAnswered | VoiceFailed | None:
+def _happening(note: Note, took: timedelta) -> DebaterAnswered | DebaterFailed | None:
     if note.kind is NoteKind.FAILED:
-        return VoiceFailed(
+        return DebaterFailed(
             voice=note.voice or "",
             round=note.round if note.name.startswith("said:") else 0,
             code=str(note.body["code"]),
@@ -510,8 +539,8 @@ def _happening(note: Note, took: timedelta) -> VoiceAnswered | VoiceFailed | Non
         )
     if note.kind is not NoteKind.SAID:
         return None
-    said = Said.from_json(note.body)
-    return VoiceAnswered(
+    said = DebaterAnswer.from_json(note.body)
+    return DebaterAnswered(
         voice=said.voice,
         round=said.round,
         answer=said.shown,

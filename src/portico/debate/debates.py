@@ -12,19 +12,19 @@ from typing import Final, Protocol
 from portico.debate.activation import asker_of, at_debate, at_start, stop_topic
 from portico.debate.conduct import DEBATE
 from portico.debate.core.conduct import MATERIAL, skipped_name
-from portico.debate.core.debaters import BUILT_IN, Persona, Voice, dealt
+from portico.debate.core.debaters import BUILT_IN, Debater, Persona, dealt
 from portico.debate.core.debates import (
     LEAST,
     MOST,
     Count,
     Debate,
     DebateId,
+    DebateSpec,
     DebateStatus,
-    DebateWish,
-    Left,
     Note,
     NoteKind,
     Outcome,
+    RemainingBudget,
     Usual,
     WholeDebate,
     cap_of,
@@ -35,26 +35,35 @@ from portico.debate.core.debates import (
     rules_for,
 )
 from portico.debate.core.errors import (
-    BadDebate,
     BudgetTooSmall,
     DebateNotFound,
     DebateOver,
-    NoVoices,
+    InvalidDebate,
+    NoDebaters,
 )
 from portico.debate.core.estimates import Plan, least, least_named
-from portico.debate.core.events import DebateEnded, Skipped, Told
+from portico.debate.core.events import DebateEnded, DebateStreamItem, Skipped
 from portico.debate.core.prompts import SHORTEST
 from portico.debate.core.questions import Cap, Preset, Question, Rules
-from portico.debate.debaters import ChooseVoices, LeftOut
-from portico.debate.ports import Blackboard, Logs, Material, Outcomes, Personas, Purse, Talk, Tasks
+from portico.debate.debaters import ChooseDebaters, LeftOut
+from portico.debate.ports import (
+    Blackboard,
+    BudgetLedger,
+    DebateContexts,
+    DebateEventSink,
+    Logs,
+    Material,
+    Outcomes,
+    Personas,
+)
 from portico.engine.core.errors import AlreadyAnswered, KeyReused, RunNotFound, RunOver
 from portico.engine.core.runs import Started
-from portico.engine.ports import Bus, Line, RunBook, Runs
-from portico.engine.runs import RunWish, control_topic
+from portico.engine.ports import Bus, RunQueries, RunQueue, Runs
+from portico.engine.runs import RunSpec, control_topic
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
-from portico.guard.ports import Audit, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.budget import NOTHING, Tokenizer
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ContextId, RunId
@@ -72,10 +81,10 @@ class Prepared:
     """Where they are when they begin it."""
     question: Question
     rules: Rules
-    voices: tuple[Voice, ...]
+    debaters: tuple[Debater, ...]
     personas: dict[str, Persona]
     cap: Cap
-    left: Left
+    left: RemainingBudget
     """Of the cap and of the project's, whichever is less."""
     deadline: timedelta
     label: Label
@@ -90,7 +99,7 @@ class Prepared:
         return Plan(
             question=self.question,
             rules=self.rules,
-            voices=self.voices,
+            debaters=self.debaters,
             personas=self.personas,
             cap=Cap(tokens=self.left.tokens, money=self.left.money),
             seconds=round(self.deadline.total_seconds()),
@@ -100,16 +109,17 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrepareDebate:
-    choose_voices: ChooseVoices
+    choose_voices: ChooseDebaters
     personas: Personas
     material: Material
-    tasks: Tasks
-    purse: Purse
+    tasks: DebateContexts
+    budget_ledger: BudgetLedger
     usual: Usual
 
-    async def __call__(self, caller: Principal, wish: DebateWish) -> Prepared:
-        """Raises `BadDebate`, `ProjectNotFound`, `MemoryNotFound`, `VoiceNotFound`, `VoiceAway`,
-        `VoiceUnbounded`, `VoiceNotCleared`, `NoVoices`, `PersonaNotFound`."""
+    async def __call__(self, caller: Principal, wish: DebateSpec) -> Prepared:
+        """Raises `InvalidDebate`, `ProjectNotFound`, `MemoryNotFound`, `DebaterNotFound`,
+        `DebaterUnavailable`, `DebaterUnbounded`, `DebaterNotCleared`, `NoDebaters`,
+        `PersonaNotFound`."""
         checked(wish)
         project, inside = await self._project(caller, wish)
         caller = at_start(caller, project)
@@ -117,7 +127,7 @@ class PrepareDebate:
         task = await self.tasks.at(caller)
         label = join([task.label, inside, secret, wish.label or PUBLIC])
         if not caller.clearance.covers(label):
-            raise BadDebate(
+            raise InvalidDebate(
                 f"A debate that is {label} is above your clearance, which is {caller.clearance}.",
                 f"Label it {caller.clearance} at most, or have somebody start it who is cleared.",
             )
@@ -125,19 +135,19 @@ class PrepareDebate:
         rules = rules_for(wish, question.kind, self.usual)
         known = await self._known(caller)
         chosen = await self.choose_voices(caller, wish, label, rules)
-        voices = dealt(chosen.voices, wish.roles, known) if chosen.voices else ()
+        voices = dealt(chosen.debaters, wish.roles, known) if chosen.debaters else ()
         if len(voices) + wish.guests < LEAST:
             left_out = [*map(str, chosen.left_out)]
-            raise NoVoices(len(voices) + wish.guests, LEAST, left_out)
+            raise NoDebaters(len(voices) + wish.guests, LEAST, left_out)
         if len(voices) > MOST:
-            raise BadDebate(f"A debate has at most {MOST} voices.", "Name fewer roles.")
+            raise InvalidDebate(f"A debate has at most {MOST} voices.", "Name fewer roles.")
         _check_families(rules, voices, wish.guests)
         cap = cap_of(wish, self.usual)
         return Prepared(
             caller=caller,
             question=question,
             rules=rules,
-            voices=voices,
+            debaters=voices,
             personas=known,
             cap=cap,
             left=await self._left(caller, label, cap, project),
@@ -150,13 +160,13 @@ class PrepareDebate:
             parts=wish.parts_most if wish.analyze else 0,
         )
 
-    async def _project(self, caller: Principal, wish: DebateWish) -> tuple[str | None, Label]:
+    async def _project(self, caller: Principal, wish: DebateSpec) -> tuple[str | None, Label]:
         if wish.project is None:
             return None, PUBLIC
         return await self.material.project(caller, wish.project)
 
     async def _read(
-        self, caller: Principal, wish: DebateWish, project: str | None
+        self, caller: Principal, wish: DebateSpec, project: str | None
     ) -> tuple[str, Label, bool]:
         """What of the project's memory is read: whoever asks for it has read it."""
         if project is None or not wish.memory:
@@ -169,14 +179,16 @@ class PrepareDebate:
         own = await self.personas.all(caller)
         return {**{each.name: each for each in own}, **BUILT_IN}
 
-    async def _left(self, caller: Principal, label: Label, cap: Cap, project: str | None) -> Left:
+    async def _left(
+        self, caller: Principal, label: Label, cap: Cap, project: str | None
+    ) -> RemainingBudget:
         """With what those could know of the project's spending who may read the debate: else a
         refusal would tell of what is hidden from them."""
         own = left_of(cap, NOTHING)
         if project is None:
             return own
         looking = replace(caller, clearance=meet(caller.clearance, label))
-        its_cap, spent, told = await self.purse.project(looking, project)
+        its_cap, spent, told = await self.budget_ledger.project(looking, project)
         least = own.least(left_of(its_cap, spent))
         if least != own:
             # Whoever starts it is told how much is left, and so what was spent.
@@ -186,10 +198,10 @@ class PrepareDebate:
 
 def within_windows(prepared: Prepared, count: Count) -> Prepared:
     """Without voices whose windows have no room for what is asked; of those that have room for the
-    beginning of the material it is said. Raises `NoVoices`, `BadDebate`."""
+    beginning of the material it is said. Raises `NoDebaters`, `InvalidDebate`."""
     desk, whole = prepared.plan.desk(count), len(prepared.question.material)
     voices, told = [], []
-    for voice in prepared.voices:
+    for voice in prepared.debaters:
         shown, window = desk.shown_to(voice), f"its window of {voice.window or 0:,} tokens has"
         if desk.first(voice).beyond(voice, count) or shown < min(whole, SHORTEST):
             told.append(LeftOut(voice.name, f"{window} no room for what is asked."))
@@ -200,16 +212,16 @@ def within_windows(prepared: Prepared, count: Count) -> Prepared:
             told.append(LeftOut(voice.name, room, MATERIAL))
     left_out, seated = (*prepared.left_out, *told), len(voices) + prepared.guests
     if seated < LEAST:
-        raise NoVoices(seated, LEAST, [*map(str, left_out)])
+        raise NoDebaters(seated, LEAST, [*map(str, left_out)])
     _check_families(prepared.rules, voices, prepared.guests)
-    return replace(prepared, voices=tuple(voices), left_out=left_out)
+    return replace(prepared, debaters=tuple(voices), left_out=left_out)
 
 
-def _check_families(rules: Rules, voices: Sequence[Voice], guests: int) -> None:
-    """Raises `BadDebate` for a quorum that could never come together."""
+def _check_families(rules: Rules, voices: Sequence[Debater], guests: int) -> None:
+    """Raises `InvalidDebate` for a quorum that could never come together."""
     families = {voice.family for voice in voices} | ({"guest"} if guests else set())
     if rules.preset is Preset.QUORUM and len(families) < rules.quorum_families:
-        raise BadDebate(
+        raise InvalidDebate(
             f"A quorum takes {rules.quorum_families} families of models, and all voices here are "
             f"of the family {', '.join(families)}.",
             "Name voices of another family, or choose the preset `vote`.",
@@ -234,7 +246,7 @@ class StartedDebate:
 
 
 class Starting(Protocol):
-    async def started(self, caller: Principal, wish: RunWish) -> Started:
+    async def started(self, caller: Principal, wish: RunSpec) -> Started:
         """Raises what starting a run raises."""
         ...
 
@@ -243,19 +255,19 @@ class Starting(Protocol):
 class StartDebate:
     prepare: PrepareDebate
     blackboard: Blackboard
-    tasks: Tasks
-    talk: Talk
-    book: RunBook
+    tasks: DebateContexts
+    event_sink: DebateEventSink
+    book: RunQueries
     start_run: Starting
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     tokenizer: Tokenizer
     clock: Clock
     entropy: Entropy
 
-    async def __call__(self, caller: Principal, wish: DebateWish) -> StartedDebate:
+    async def __call__(self, caller: Principal, wish: DebateSpec) -> StartedDebate:
         """Raises `NotPermitted`, what is wrong with the wish, `BudgetTooSmall`, `KeyReused`."""
-        permit(caller, Scope.DEBATES_RUN)
+        require_scope(caller, Scope.DEBATES_RUN)
         if (there := await self._there(caller, wish)) is not None:
             return there
         prepared = within_windows(await self.prepare(caller, wish), self.tokenizer.count)
@@ -284,7 +296,7 @@ class StartDebate:
             raise BudgetTooSmall.of_money(what, needed.money, left.money, project)
 
     async def _started(
-        self, prepared: Prepared, wish: DebateWish, context: ContextId
+        self, prepared: Prepared, wish: DebateSpec, context: ContextId
     ) -> StartedDebate:
         caller, kind = prepared.caller, _kind(wish)
         debate = self._debate(prepared, wish, context)
@@ -293,10 +305,10 @@ class StartDebate:
             "asker": asker_of(caller),
             "wished": _wished(wish),
         }
-        its = RunWish(kind=kind, input=given, key=_key(wish, debate.id), label=debate.label)
-        async with self.together(caller):
+        its = RunSpec(kind=kind, input=given, key=_key(wish, debate.id), label=debate.label)
+        async with self.unit_of_work(caller):
             started = await self.start_run.started(caller, its)
-            await self.blackboard.begin(caller, debate)
+            await self.blackboard.add(caller, debate)
             if not started.replayed:
                 await self._leave_out(caller, debate, prepared.left_out)
             await self.audit.note(caller, _entry(debate))
@@ -315,22 +327,22 @@ class StartDebate:
             )
             await self.blackboard.note(caller, debate.id, note, debate.label)
             told = Skipped(what=each.what, why=each.why, saved_tokens=0)
-            await self.talk.tell(caller, debate.id, told, label=debate.label)
+            await self.event_sink.publish(caller, debate.id, told, label=debate.label)
 
-    def _debate(self, prepared: Prepared, wish: DebateWish, context: ContextId) -> Debate:
+    def _debate(self, prepared: Prepared, wish: DebateSpec, context: ContextId) -> Debate:
         caller, now = prepared.caller, self.clock.now()
         which = self._id(caller, wish)
         return Debate(
             id=which,
             question=prepared.question,
             rules=prepared.rules,
-            voices=prepared.voices,
+            debaters=prepared.debaters,
             guests=0 if wish.analyze else wish.guests,
             cap=prepared.cap,
             unbounded=wish.unbounded,
             deadline=now + prepared.deadline,
             label=prepared.label,
-            began=prepared.label,
+            start_label=prepared.label,
             untrusted=prepared.untrusted,
             private=not wish.shared,
             project=prepared.project,
@@ -343,12 +355,12 @@ class StartDebate:
             started_at=now,
         )
 
-    def _id(self, caller: Principal, wish: DebateWish) -> DebateId:
+    def _id(self, caller: Principal, wish: DebateSpec) -> DebateId:
         if wish.key is None:
             return DebateId.mint(self.clock.now(), self.entropy)
         return keyed_id(caller, wish)
 
-    async def _there(self, caller: Principal, wish: DebateWish) -> StartedDebate | None:
+    async def _there(self, caller: Principal, wish: DebateSpec) -> StartedDebate | None:
         """What was asked for before under the same key. Raises `KeyReused`."""
         if wish.key is None:
             return None
@@ -378,26 +390,26 @@ class StartDebate:
             return None
 
 
-def keyed_id(caller: Principal, wish: DebateWish) -> DebateId:
+def keyed_id(caller: Principal, wish: DebateSpec) -> DebateId:
     return DebateId.of_digest(
         f"{_kind(wish)} {caller.space} {caller.id} {wish.key}".encode("utf-8", "replace")
     )
 
 
-def _kind(wish: DebateWish) -> str:
+def _kind(wish: DebateSpec) -> str:
     return ANALYSIS if wish.analyze else DEBATE
 
 
-def _key(wish: DebateWish, which: DebateId) -> str:
+def _key(wish: DebateSpec, which: DebateId) -> str:
     return str(which) if wish.key is None else wish.key
 
 
-def _wished(wish: DebateWish) -> JsonObject:
+def _wished(wish: DebateSpec) -> JsonObject:
     """Without a word of what it is about: whoever may see the run may not read that."""
     cap = wish.cap
     return {
         "kind": None if wish.kind is None else str(wish.kind),
-        "voices": list(wish.voices),
+        "voices": list(wish.debaters),
         "roles": list(wish.roles),
         "preset": None if wish.preset is None else str(wish.preset),
         "thoroughness": wish.thoroughness,
@@ -419,8 +431,8 @@ def _entry(debate: Debate) -> AuditEntry:
     return AuditEntry(
         action="debate.started",
         subject=str(debate.id),
-        facts={
-            "voices": [voice.name for voice in debate.voices],
+        details={
+            "voices": [voice.name for voice in debate.debaters],
             "preset": str(debate.rules.preset),
             "guests": debate.guests,
             "analysis": debate.analysis,
@@ -433,7 +445,7 @@ def _entry(debate: Debate) -> AuditEntry:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenDebate:
     blackboard: Blackboard
-    tasks: Tasks
+    tasks: DebateContexts
 
     async def __call__(self, caller: Principal, which: DebateId) -> tuple[Principal, WholeDebate]:
         """With whoever asks, where they are then. Raises `DebateNotFound`."""
@@ -457,11 +469,11 @@ def top(debate: Debate) -> DebateId:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookAtDebates:
+class QueryDebates:
     blackboard: Blackboard
     outcomes: Outcomes
     material: Material
-    tasks: Tasks
+    tasks: DebateContexts
 
     async def page(
         self,
@@ -474,7 +486,7 @@ class LookAtDebates:
         limit: int = 50,
     ) -> Sequence[Debate]:
         """Newest first. Raises `NotPermitted`, `ProjectNotFound`."""
-        permit(caller, Scope.DEBATES_READ)
+        require_scope(caller, Scope.DEBATES_READ)
         caller = at_debate(caller, None)
         which = None if project is None else (await self.material.project(caller, project))[0]
         found = await self.blackboard.page(
@@ -485,13 +497,13 @@ class LookAtDebates:
 
     async def one(self, caller: Principal, which: DebateId) -> WholeDebate:
         """Raises `NotPermitted`, `DebateNotFound`."""
-        permit(caller, Scope.DEBATES_READ)
+        require_scope(caller, Scope.DEBATES_READ)
         _, whole = await self._seen(caller, which)
         return whole
 
     async def parts(self, caller: Principal, which: DebateId) -> Sequence[Debate]:
         """In the order of its plan. Raises `NotPermitted`, `DebateNotFound`."""
-        permit(caller, Scope.DEBATES_READ)
+        require_scope(caller, Scope.DEBATES_READ)
         caller, _ = await self._seen(caller, which)
         found = await self.blackboard.parts(caller, which)
         await self._read(caller, found)
@@ -499,7 +511,7 @@ class LookAtDebates:
 
     async def turned_out(self, caller: Principal, which: DebateId) -> Sequence[Outcome]:
         """Newest first. Raises `NotPermitted`, `DebateNotFound`."""
-        permit(caller, Scope.DEBATES_READ)
+        require_scope(caller, Scope.DEBATES_READ)
         caller, _ = await self._seen(caller, which)
         return await self.outcomes.of(caller, which)
 
@@ -515,23 +527,25 @@ class LookAtDebates:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveDebate:
     blackboard: Blackboard
-    tasks: Tasks
+    tasks: DebateContexts
     logs: Logs
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
 
     async def __call__(self, caller: Principal, which: DebateId) -> None:
-        """Raises `NotPermitted`, `DebateNotFound`, `BadDebate`."""
-        permit(caller, Scope.DEBATES_RUN)
+        """Raises `NotPermitted`, `DebateNotFound`, `InvalidDebate`."""
+        require_scope(caller, Scope.DEBATES_RUN)
         see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see.own(caller, which)
         its = whole.debate
         if not its.status.over:
-            raise BadDebate(f"{which} is not over yet.", "Stop it first.")
+            raise InvalidDebate(f"{which} is not over yet.", "Stop it first.")
         if its.part_of is not None:
-            raise BadDebate(f"{which} is a part of {its.part_of}.", "Remove the whole analysis.")
+            raise InvalidDebate(
+                f"{which} is a part of {its.part_of}.", "Remove the whole analysis."
+            )
         parts = await self.blackboard.parts(caller, which) if its.analysis else ()
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.blackboard.remove(caller, which)
             await self.audit.note(caller, AuditEntry(action="debate.removed", subject=str(which)))
         for each in (which, *(part.id for part in parts)):
@@ -541,22 +555,22 @@ class RemoveDebate:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareDebate:
     blackboard: Blackboard
-    tasks: Tasks
+    tasks: DebateContexts
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
 
     async def __call__(self, caller: Principal, which: DebateId) -> Debate:
         """As secret as it is; nothing goes down by it. Raises `NotPermitted`, `DebateNotFound`,
-        `BadDebate`."""
-        permit(caller, Scope.DEBATES_RUN)
+        `InvalidDebate`."""
+        require_scope(caller, Scope.DEBATES_RUN)
         see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see.own(caller, which)
         if whole.debate.project is None:
-            raise BadDebate(
+            raise InvalidDebate(
                 "It belongs to no project that it could be shared with.",
                 "Start it in a project, with `project`.",
             )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             shared = await self.blackboard.share(caller, which)
             await self.audit.note(caller, AuditEntry(action="debate.shared", subject=str(which)))
         return shared
@@ -568,19 +582,19 @@ class ShareDebate:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopDebate:
     blackboard: Blackboard
-    tasks: Tasks
-    book: RunBook
+    tasks: DebateContexts
+    book: RunQueries
     runs: Runs
-    line: Line
+    queue: RunQueue
     bus: Bus
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
 
     async def __call__(self, caller: Principal, which: DebateId) -> Debate:
         """As it is then: it ends by itself, a moment later. A part is stopped with its analysis.
         Raises `NotPermitted`, `DebateNotFound`, `DebateOver`."""
-        permit(caller, Scope.DEBATES_RUN)
+        require_scope(caller, Scope.DEBATES_RUN)
         see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see.own(caller, which)
         its = whole.debate
@@ -588,7 +602,7 @@ class StopDebate:
             raise DebateOver(str(which))
         note = Note(name="stopped", kind=NoteKind.STOPPED, at=self.clock.now())
         label = join([its.label, (await self.tasks.at(caller)).label])
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.blackboard.note(caller, top(its), note, label)
             await self.audit.note(caller, AuditEntry(action="debate.stopped", subject=str(which)))
         self.bus.wake(caller.space, stop_topic(its.run))
@@ -602,16 +616,16 @@ class StopDebate:
                 with suppress(AlreadyAnswered):
                     turn = await self.runs.signal(caller, run, topic, None)
                     if turn is not None:
-                        await self.line.join(turn)
+                        await self.queue.join(turn)
             self.bus.wake(caller.space, control_topic(run))
 
 
-Following = Callable[[Principal, DebateId], AsyncGenerator[Told, None]]
+Following = Callable[[Principal, DebateId], AsyncGenerator[DebateStreamItem, None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitForDebate:
-    look: LookAtDebates
+    look: QueryDebates
     follow_debate: Following
 
     async def __call__(self, caller: Principal, debate: DebateId, *, patience: timedelta) -> Debate:
@@ -626,7 +640,7 @@ class WaitForDebate:
                 aclosing(self.follow_debate(caller, debate)) as telling,
             ):
                 async for told in telling:
-                    if isinstance(told.happening, DebateEnded):
+                    if isinstance(told.event, DebateEnded):
                         break
         return (await self.look.one(caller, debate)).debate
 
@@ -637,14 +651,14 @@ often than this hears a new answer each time, and finds no debate of theirs by i
 
 
 class DebateStarter(Protocol):
-    async def __call__(self, caller: Principal, wish: DebateWish) -> StartedDebate: ...
+    async def __call__(self, caller: Principal, wish: DebateSpec) -> StartedDebate: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskInChat:
     start_debate: DebateStarter
 
-    async def __call__(self, caller: Principal, wish: DebateWish, *, again: bool) -> Debate:
+    async def __call__(self, caller: Principal, wish: DebateSpec, *, again: bool) -> Debate:
         """`again`: the program repeats itself, since it did not hear the answer. What is over has
         been heard otherwise: whoever asks the same then wants it debated anew. A program that
         names a key says itself what is the same. Raises what starting a debate raises."""
@@ -661,6 +675,6 @@ class AskInChat:
         return (await self.start_debate(caller, wish)).debate
 
 
-def _chat_key(wish: DebateWish) -> str:
+def _chat_key(wish: DebateSpec) -> str:
     text = json.dumps([wish.preset, wish.question, wish.material])
     return f"chat-{hashlib.sha256(text.encode()).hexdigest()}"

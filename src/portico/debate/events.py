@@ -8,12 +8,12 @@ from typing import Final
 from portico.debate.conduct import ended_of
 from portico.debate.core.conduct import noted, status_of
 from portico.debate.core.debates import Debate, DebateId, DebateStatus
-from portico.debate.core.events import DebateEnded, Told, VoiceAnswered
+from portico.debate.core.events import DebateEnded, DebaterAnswered, DebateStreamItem
 from portico.debate.debates import SeenDebate
-from portico.debate.ports import Blackboard, Talk, Tasks
-from portico.engine.ports import RunBook
+from portico.debate.ports import Blackboard, DebateContexts, DebateEventSink
+from portico.engine.ports import RunQueries
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.label import join
 from portico.kernel.principal import Principal
@@ -25,30 +25,30 @@ _NO_MORE: Final = ""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowDebate:
     blackboard: Blackboard
-    tasks: Tasks
-    talk: Talk
-    book: RunBook
+    tasks: DebateContexts
+    event_sink: DebateEventSink
+    book: RunQueries
     clock: Clock
 
     async def __call__(
         self, caller: Principal, which: DebateId, after: str | None = None
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[DebateStreamItem, None]:
         """From where one left off, to its end, which is always told. Whoever follows it has read
-        what is in it by then. Raises `NotPermitted`, `DebateNotFound`, `BadCursor`."""
-        permit(caller, Scope.DEBATES_READ)
+        what is in it by then. Raises `NotPermitted`, `DebateNotFound`, `InvalidCursor`."""
+        require_scope(caller, Scope.DEBATES_READ)
         see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see(caller, which)
         answered: set[tuple[str, int]] = set()
         read = whole.debate.label
-        async with aclosing(self.talk.follow(caller, which, after=after)) as telling:
+        async with aclosing(self.event_sink.follow(caller, which, after=after)) as telling:
             async for told in telling:
-                happening = told.happening
+                happening = told.event
                 if not read.covers(told.label):
                     read = join([read, told.label])
                     await self.tasks.read(caller, read, untrusted=True)
-                if isinstance(happening, VoiceAnswered | DebateEnded):
+                if isinstance(happening, DebaterAnswered | DebateEnded):
                     caller, whole = await see(caller, which)
-                if isinstance(happening, VoiceAnswered):
+                if isinstance(happening, DebaterAnswered):
                     place = (happening.voice, happening.round)
                     if place in answered:
                         continue  # told again by whoever carried it on after a crash
@@ -56,7 +56,7 @@ class FollowDebate:
                 yield told
                 if isinstance(happening, DebateEnded):
                     return
-        yield Told(_NO_MORE, ended_of(await self.settled(caller, whole.debate)))
+        yield DebateStreamItem(_NO_MORE, ended_of(await self.settled(caller, whole.debate)))
 
     async def settled(self, caller: Principal, debate: Debate) -> Debate:
         """It may be over without having said so: its starter was disabled meanwhile, or it was

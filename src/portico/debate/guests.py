@@ -8,33 +8,33 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from portico.debate.activation import Leg, as_read, at_debate
+from portico.debate.activation import Activation, as_read, at_debate
 from portico.debate.core.canonical_answers import canonical
 from portico.debate.core.conduct import AwaitGuests, Table, said_name
-from portico.debate.core.debaters import Voice, VoiceAsk, VoiceKind, VoiceReply
+from portico.debate.core.debaters import Debater, DebaterKind, DebaterReply, DebaterRequest
 from portico.debate.core.debates import (
     DebateId,
     GuestAnswer,
-    Left,
     Note,
     NoteKind,
+    RemainingBudget,
     Seat,
     guests_topic,
 )
-from portico.debate.core.errors import BadDebate, DebateOver, NothingAsked, NotSeated
-from portico.debate.core.events import GuestsWanted, Happening, VoiceAsked
+from portico.debate.core.errors import DebateOver, InvalidDebate, NoAnswerExpected, NotSeated
+from portico.debate.core.events import DebateEvent, DebaterAsked, GuestsInvited
 from portico.debate.core.prompts import Unusable, cleaned, reading_said
 from portico.debate.core.questions import Question, QuestionKind
-from portico.debate.debaters import Asked, AskVoice, failed_note
-from portico.debate.ports import Blackboard, Seats, Talk, Tasks
+from portico.debate.debaters import AskDebater, DebaterQuestion, failed_note
+from portico.debate.ports import Blackboard, DebateContexts, DebateEventSink, Seats
 from portico.engine.core.errors import AlreadyAnswered, RunNotFound, RunOver
-from portico.engine.execution import patiently
-from portico.engine.ports import Bus, Line, Runs
+from portico.engine.execution import retry_while_unavailable
+from portico.engine.ports import Bus, RunQueue, Runs
 from portico.engine.runs import control_topic
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.budget import NOTHING
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonObject, JsonValue
@@ -46,7 +46,7 @@ class WakeDebate:
     """Tell a run that waits for guests that one of them has done something."""
 
     runs: Runs
-    line: Line
+    queue: RunQueue
     bus: Bus
 
     async def __call__(self, guest: Principal, seat: Seat) -> None:
@@ -61,21 +61,21 @@ class WakeDebate:
         with suppress(AlreadyAnswered):
             turn = await self.runs.signal(guest, seat.run, topic, None)
             if turn is not None:
-                await self.line.join(turn)
+                await self.queue.join(turn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinDebate:
     blackboard: Blackboard
     seats: Seats
-    tasks: Tasks
+    tasks: DebateContexts
     wake: WakeDebate
     audit: Audit
 
     async def __call__(self, caller: Principal, which: DebateId) -> Seat:
         """The same seat the second time, with what is asked now. Raises `NotPermitted`,
         `DebateNotFound`, `DebateOver`, `NoSeatLeft`."""
-        permit(caller, Scope.DEBATES_JOIN)
+        require_scope(caller, Scope.DEBATES_JOIN)
         caller = at_debate(caller, which)
         # That it is over, or that no seat is left, is told of it as well.
         label = await self.seats.secrecy(caller, which)
@@ -93,11 +93,11 @@ class JoinDebate:
         return replace(seat, new=new)
 
 
-def guest_voice(guest: Principal) -> Voice:
+def guest_voice(guest: Principal) -> Debater:
     """Nobody knows what is behind a key: guests are one family, and agree for less."""
-    return Voice(
+    return Debater(
         name=f"guest:{guest.name}",
-        kind=VoiceKind.GUEST,
+        kind=DebaterKind.GUEST,
         target=str(guest.id),
         family="guest",
         clearance=guest.clearance,
@@ -142,13 +142,13 @@ class WaitAtSeat:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerAsGuest:
     seats: Seats
-    tasks: Tasks
+    tasks: DebateContexts
     wake: WakeDebate
 
     async def __call__(self, caller: Principal, which: DebateId, answer: GuestAnswer) -> Seat:
         """The seat as it is then. The first answer counts. Raises `NotPermitted`,
-        `DebateNotFound`, `NotSeated`, `DebateOver`, `NothingAsked`, `BadDebate`."""
-        permit(caller, Scope.DEBATES_JOIN)
+        `DebateNotFound`, `NotSeated`, `DebateOver`, `NoAnswerExpected`, `InvalidDebate`."""
+        require_scope(caller, Scope.DEBATES_JOIN)
         caller = at_debate(caller, which)
         label = await self.seats.secrecy(caller, which)
         await self.tasks.read(caller, label, untrusted=True)
@@ -156,9 +156,9 @@ class AnswerAsGuest:
         if seat.over:
             raise DebateOver(str(which))
         if seat.key is None:
-            raise NothingAsked(str(which))
+            raise NoAnswerExpected(str(which))
         _check(answer, seat)
-        reply = VoiceReply(text=_as_text(answer), prompt_tokens=0, output_tokens=0)
+        reply = DebaterReply(text=_as_text(answer), prompt_tokens=0, output_tokens=0)
         await self.seats.answer(caller, which, seat.key, reply)
         after = await self.seats.seat(caller, which)
         await self.wake(caller, after)
@@ -166,15 +166,18 @@ class AnswerAsGuest:
 
 
 def _check(answer: GuestAnswer, seat: Seat) -> None:
-    """What could not be counted is told now, while it can be said otherwise. Raises `BadDebate`."""
+    """What could not be counted is told now, while it can be said otherwise. Raises
+    `InvalidDebate`."""
     if not cleaned(answer.answer).strip():
-        raise BadDebate("The answer is empty.", "Say what you think is right.")
+        raise InvalidDebate("The answer is empty.", "Say what you think is right.")
     if answer.confidence is not None and not 0 <= answer.confidence <= 1:
-        raise BadDebate("A confidence is between 0 and 1.", "Leave it out, or give one like 0.7.")
+        raise InvalidDebate(
+            "A confidence is between 0 and 1.", "Leave it out, or give one like 0.7."
+        )
     choices = _choices(seat)
     if choices and not _is_one(answer.answer, choices):
         said = " ".join(answer.answer.split())[:80]
-        raise BadDebate(
+        raise InvalidDebate(
             f"{said!r} is none of the choices.", f"Answer with one of: {', '.join(choices)}."
         )
 
@@ -222,40 +225,44 @@ _SELDOM: Final = timedelta(seconds=15)
 class HearGuests:
     seats: Seats
     blackboard: Blackboard
-    ask_voice: AskVoice
-    talk: Talk
+    ask_voice: AskDebater
+    event_sink: DebateEventSink
     clock: Clock
 
-    async def asked(self, leg: Leg, table: Table, voices: Sequence[Voice], round_: int) -> None:
+    async def asked(
+        self, leg: Activation, table: Table, voices: Sequence[Debater], round_: int
+    ) -> None:
         """It stands there for them. Nothing is paid for it."""
         for voice in voices:
             asked = guest_asked(table, voice, round_)
-            ask = VoiceAsk(
-                voice=voice,
+            ask = DebaterRequest(
+                debater=voice,
                 system=asked.sheet.system,
                 prompt=asked.sheet.prompt,
                 schema=asked.sheet.schema,
                 prompt_tokens=0,
-                most_output=voice.most_output,
+                max_output_tokens=voice.max_output_tokens,
                 timeout=max(leg.debate.deadline - self.clock.now(), _NO_TIME),
                 label=leg.label,
                 ceiling=leg.debate.label,
                 key=asked.name,
             )
-            await patiently(lambda ask=ask: self.seats.ask(leg.caller, leg.debate.id, ask))  # type: ignore[misc] # bound now
+            await retry_while_unavailable(
+                lambda ask=ask: self.seats.ask(leg.caller, leg.debate.id, ask)
+            )  # type: ignore[misc] # bound now
             leg.posted.add(asked.name)
         told = [
-            VoiceAsked(voice=voice.name, round=round_, reserved_tokens=0, why="a guest")
+            DebaterAsked(voice=voice.name, round=round_, reserved_tokens=0, why="a guest")
             for voice in voices
         ]
         await self._tell(leg, *told)
 
-    async def awaited(self, leg: Leg, move: AwaitGuests) -> None:
+    async def awaited(self, leg: Activation, move: AwaitGuests) -> None:
         """Until somebody joins or answers, or it is too late; or for a while, since whoever did so
         may be gone before they have called."""
         if not leg.wanted_told and move.free:
             leg.wanted_told = True
-            await self._tell(leg, GuestsWanted(seats=move.free))
+            await self._tell(leg, GuestsInvited(seats=move.free))
         guests = {voice.name for voice in _guests(leg)}
         heard = [note for note in leg.notes if note.voice in guests]
         turn = len(guests) + len(heard)
@@ -265,35 +272,37 @@ class HearGuests:
             topic, patience=self._patience(leg, move), name=f"{topic}:{leg.waits[topic]}"
         )
 
-    def _patience(self, leg: Leg, move: AwaitGuests) -> timedelta:
+    def _patience(self, leg: Activation, move: AwaitGuests) -> timedelta:
         left = max(move.until - self.clock.now(), _NO_TIME)
         whole = leg.debate.deadline - leg.debate.started_at
         return min(left, max(whole / _LOOKS, _SELDOM))
 
-    async def taken(self, leg: Leg) -> bool:
+    async def taken(self, leg: Activation) -> bool:
         """Whether any has answered whose answer was not written down yet: now it is."""
         if not _guests(leg):
             return False
         written = {note.name for note in leg.notes}
-        table = leg.table(Left(), self.clock.now())
+        table = leg.table(RemainingBudget(), self.clock.now())
         new = [(key, reply) for key, reply in await self._replies(leg) if key not in written]
         for key, reply in new:
             await self._write(leg, table, key, reply)
         return bool(new)
 
-    async def _replies(self, leg: Leg) -> Sequence[tuple[str, VoiceReply]]:
+    async def _replies(self, leg: Activation) -> Sequence[tuple[str, DebaterReply]]:
         keys = [said_name(round_, voice.name) for voice in _guests(leg) for round_ in (1, 2)]
-        return await patiently(lambda: self.seats.answered(leg.caller, leg.debate.id, keys))
+        return await retry_while_unavailable(
+            lambda: self.seats.answered(leg.caller, leg.debate.id, keys)
+        )
 
-    async def _tell(self, leg: Leg, *happenings: Happening) -> None:
+    async def _tell(self, leg: Activation, *happenings: DebateEvent) -> None:
         debate = leg.debate.id
         await as_read(
             leg,
             self.ask_voice.tasks,
-            lambda label: self.talk.tell(leg.caller, debate, *happenings, label=label),
+            lambda label: self.event_sink.publish(leg.caller, debate, *happenings, label=label),
         )
 
-    async def _write(self, leg: Leg, table: Table, key: str, reply: VoiceReply) -> None:
+    async def _write(self, leg: Activation, table: Table, key: str, reply: DebaterReply) -> None:
         voice = next(
             each
             for each in _guests(leg)
@@ -322,20 +331,22 @@ class HearGuests:
         await self.ask_voice.tell_note(leg, written, took=_NO_TIME)
 
 
-def guest_asked(table: Table, voice: Voice, round_: int) -> Asked:
+def guest_asked(table: Table, voice: Debater, round_: int) -> DebaterQuestion:
     said = table.said(1)
     first = next((each for each in said if each.voice == voice.name), None)
     again = round_ == 2 and first is not None
-    return Asked(
+    return DebaterQuestion(
         name=said_name(round_, voice.name),
         kind=NoteKind.SAID,
-        voice=voice,
-        sheet=table.desk.critique(voice, said) if again else table.desk.first(voice),
+        debater=voice,
+        sheet=table.prompt_inputs.critique(voice, said)
+        if again
+        else table.prompt_inputs.first(voice),
         read=reading_said(table.debate.question, voice.name, round_, first if again else None),
         why="a guest",
         round=round_,
     )
 
 
-def _guests(leg: Leg) -> Sequence[Voice]:
-    return [voice for voice in leg.debate.voices if voice.kind is VoiceKind.GUEST]
+def _guests(leg: Activation) -> Sequence[Debater]:
+    return [voice for voice in leg.debate.debaters if voice.kind is DebaterKind.GUEST]

@@ -6,21 +6,21 @@ from portico.debate.core.canonical_answers import canonical
 from portico.debate.core.debates import (
     Debate,
     DebateId,
+    DebaterAnswer,
     NoteKind,
     Outcome,
-    OutcomeWish,
-    Said,
+    OutcomeSpec,
     WholeDebate,
 )
-from portico.debate.core.errors import BadDebate
+from portico.debate.core.errors import InvalidDebate
 from portico.debate.core.questions import QuestionKind
 from portico.debate.core.vote_weights import matched
 from portico.debate.debates import SeenDebate
-from portico.debate.ports import Blackboard, Outcomes, Promotion, Tasks
+from portico.debate.ports import Blackboard, DebateContexts, Outcomes, Promotion
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ApprovalId
 from portico.kernel.label import Label
@@ -31,13 +31,13 @@ from portico.kernel.principal import Principal
 class MarkOutcome:
     blackboard: Blackboard
     outcomes: Outcomes
-    tasks: Tasks
+    tasks: DebateContexts
     audit: Audit
     clock: Clock
 
-    async def __call__(self, caller: Principal, which: DebateId, wish: OutcomeWish) -> Outcome:
-        """The newest counts. Raises `NotPermitted`, `DebateNotFound`, `BadDebate`."""
-        permit(caller, Scope.DEBATES_RUN)
+    async def __call__(self, caller: Principal, which: DebateId, wish: OutcomeSpec) -> Outcome:
+        """The newest counts. Raises `NotPermitted`, `DebateNotFound`, `InvalidDebate`."""
+        require_scope(caller, Scope.DEBATES_RUN)
         see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see(caller, which)
         key, shown, right = _meant(whole, wish)
@@ -55,20 +55,20 @@ class MarkOutcome:
         entry = AuditEntry(
             action="debate.outcome",
             subject=str(which),
-            facts={"decided_right": right, "source": str(wish.source)},
+            details={"decided_right": right, "source": str(wish.source)},
         )
         await self.audit.note(caller, entry)
         return outcome
 
 
-def _meant(whole: WholeDebate, wish: OutcomeWish) -> tuple[str | None, str | None, bool]:
+def _meant(whole: WholeDebate, wish: OutcomeSpec) -> tuple[str | None, str | None, bool]:
     """The key of the right answer, how it is shown, and whether it was decided so. Raises
-    `BadDebate`."""
+    `InvalidDebate`."""
     its = whole.debate
     if not its.status.over:
-        raise BadDebate(f"{its.id} is not over yet.", "Wait for its end, or stop it.")
+        raise InvalidDebate(f"{its.id} is not over yet.", "Wait for its end, or stop it.")
     if its.analysis:
-        raise BadDebate(
+        raise InvalidDebate(
             "An analysis has no one answer that is right or wrong.",
             "Mark the outcome of its parts.",
         )
@@ -77,30 +77,34 @@ def _meant(whole: WholeDebate, wish: OutcomeWish) -> tuple[str | None, str | Non
         key, shown = _answer(whole, wish.answer)
         right = decided is not None and decided.key == key
         if wish.right is not None and wish.right is not right:
-            raise BadDebate(
+            raise InvalidDebate(
                 "Whether it was right and which answer is right contradict each other.",
                 "Say only one of the two.",
             )
         return key, shown, right
     if wish.right is None:
-        raise BadDebate("Nothing was said of how it turned out.", "Say `right`, or the `answer`.")
+        raise InvalidDebate(
+            "Nothing was said of how it turned out.", "Say `right`, or the `answer`."
+        )
     if decided is None:
-        raise BadDebate(
+        raise InvalidDebate(
             "Nothing was decided that could be right or wrong.", "Say which `answer` is right."
         )
     return (decided.key, decided.shown, True) if wish.right else (None, None, False)
 
 
 def _answer(whole: WholeDebate, answer: str) -> tuple[str, str]:
-    """As it would have been counted in the debate. Raises `BadDebate`."""
+    """As it would have been counted in the debate. Raises `InvalidDebate`."""
     its = whole.debate
     if its.question.kind is QuestionKind.OPEN:
         return _voice(its, answer)
     found = canonical(its.question, answer)
     if found is None:
         said = " ".join(answer.split())[:80]
-        raise BadDebate(f"{said!r} is none of the answers that this has.", _answers(its))
-    said_so = [Said.from_json(note.body) for note in whole.notes if note.kind is NoteKind.SAID]
+        raise InvalidDebate(f"{said!r} is none of the answers that this has.", _answers(its))
+    said_so = [
+        DebaterAnswer.from_json(note.body) for note in whole.notes if note.kind is NoteKind.SAID
+    ]
     keys = {
         was.key: now for was, now in zip(said_so, matched(its, said_so, whole.notes), strict=True)
     }
@@ -109,13 +113,13 @@ def _answer(whole: WholeDebate, answer: str) -> tuple[str, str]:
 
 
 def _voice(debate: Debate, answer: str) -> tuple[str, str]:
-    """The best answer to an open question is named by its voice. Raises `BadDebate`."""
+    """The best answer to an open question is named by its voice. Raises `InvalidDebate`."""
     options = debate.decision.options if debate.decision is not None else ()
     for option in options:
-        if answer.strip() in (option.key, option.shown, *option.voices):
+        if answer.strip() in (option.key, option.shown, *option.debaters):
             return option.key, option.key
     names = ", ".join(option.key for option in options) or "nobody"
-    raise BadDebate(
+    raise InvalidDebate(
         "Of an open question, the right answer is named by who gave it.",
         f"Say one of: {names}.",
     )
@@ -137,15 +141,15 @@ def _answers(debate: Debate) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromoteDebate:
     blackboard: Blackboard
-    tasks: Tasks
+    tasks: DebateContexts
     promotion: Promotion
 
     async def __call__(self, caller: Principal, which: DebateId, to: Label) -> ApprovalId:
-        """What is asked of that person. Raises `NotPermitted`, `DebateNotFound`, `BadDebate`,
-        `NotLower`, `TooManyAsked`."""
-        permit(caller, Scope.DEBATES_RUN)
+        """What is asked of that person. Raises `NotPermitted`, `DebateNotFound`, `InvalidDebate`,
+        `NotLower`, `TooManyPendingApprovals`."""
+        require_scope(caller, Scope.DEBATES_RUN)
         see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see.own(caller, which)
         if not whole.debate.status.over:
-            raise BadDebate(f"{which} is not over yet.", "Wait for its end, or stop it.")
+            raise InvalidDebate(f"{which} is not over yet.", "Wait for its end, or stop it.")
         return await self.promotion.propose(caller, whole, to)

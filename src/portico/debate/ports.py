@@ -4,47 +4,53 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from datetime import datetime
 from typing import Protocol
 
-from portico.debate.core.debaters import Persona, Voice, VoiceAsk, VoiceReply, VoiceState
+from portico.debate.core.debaters import (
+    Debater,
+    DebaterReply,
+    DebaterRequest,
+    DebaterStatus,
+    Persona,
+)
 from portico.debate.core.debates import (
     Debate,
     DebateId,
     DebateStatus,
     Decision,
-    Known,
+    KnownOutcome,
     Note,
     Outcome,
     Seat,
     WholeDebate,
 )
-from portico.debate.core.events import Happening, Told, VoiceSpoke
+from portico.debate.core.events import DebateEvent, DebaterSpoke, DebateStreamItem
 from portico.debate.core.questions import Cap
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.kernel.budget import Cost
 from portico.kernel.ids import ApprovalId, ContextId, SpaceId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
 
-class Voices(Protocol):
+class Debaters(Protocol):
     """Whoever can be asked: models, agents, programs. Guests are asked by `Seats`."""
 
-    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[VoiceState]:
+    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[DebaterStatus]:
         """Whom the caller could ask, and whether they are there."""
         ...
 
-    async def named(self, caller: Principal, target: str) -> Voice:
-        """`openai:gpt-5`, `agent:reviewer`, `program:claude`. Raises `VoiceNotFound`,
-        `VoiceAway`."""
+    async def named(self, caller: Principal, target: str) -> Debater:
+        """`openai:gpt-5`, `agent:reviewer`, `program:claude`. Raises `DebaterNotFound`,
+        `DebaterUnavailable`."""
         ...
 
     async def ask(
-        self, caller: Principal, ask: VoiceAsk, hear: Callable[[str], None]
-    ) -> VoiceReply:
-        """One try. Each piece of the answer is given to `hear` as it comes. Cancelling it hangs
-        up. It never reads more of an answer than `ask.most_output` of a bounded voice.
+        self, caller: Principal, ask: DebaterRequest, hear: Callable[[str], None]
+    ) -> DebaterReply:
+        """One try. Each piece of the answer is given to `hear` as it comes. Cancelling it hangs up.
+        It never reads more of an answer than `ask.most_output` of a bounded voice.
 
-        Raises `VoiceAway`, `VoiceRefused`, `VoiceBroke`, `VoiceNotCleared`; each with the
-        `cost` that it came to, where that is known.
+        Raises `DebaterUnavailable`, `DebaterRefused`, `DebaterInterrupted`, `DebaterNotCleared`;
+        each with the `cost` that it came to, where that is known.
         """
         ...
 
@@ -52,7 +58,7 @@ class Voices(Protocol):
 class Blackboard(Protocol):
     """Debates and their notes; what the caller may not read does not exist."""
 
-    async def begin(self, caller: Principal, debate: Debate) -> None:
+    async def add(self, caller: Principal, debate: Debate) -> None:
         """Nothing, the second time. Raises `WriteDown`, `ProjectNotFound`."""
         ...
 
@@ -66,7 +72,7 @@ class Blackboard(Protocol):
         `DebateNotFound`, `DebateOver`."""
         ...
 
-    async def join(self, caller: Principal, debate: DebateId, voice: Voice) -> Voice:
+    async def join(self, caller: Principal, debate: DebateId, voice: Debater) -> Debater:
         """A guest takes a seat: the one that is there afterwards. Raises `DebateNotFound`,
         `DebateOver`, `NoSeatLeft`."""
         ...
@@ -109,7 +115,7 @@ class Blackboard(Protocol):
         ...
 
 
-class Purse(Protocol):
+class BudgetLedger(Protocol):
     """What debates may spend. A reservation is written down before the call it is for, in a
     transaction of its own: what was lost between call and note stays charged."""
 
@@ -148,7 +154,7 @@ class Purse(Protocol):
 class Seats(Protocol):
     """Where guests are asked and answer."""
 
-    async def ask(self, caller: Principal, debate: DebateId, ask: VoiceAsk) -> None:
+    async def ask(self, caller: Principal, debate: DebateId, ask: DebaterRequest) -> None:
         """It stands there until it is answered or the debate is over. Nothing the second time."""
         ...
 
@@ -161,14 +167,16 @@ class Seats(Protocol):
         """What the guest is asked now, if anything. Raises `DebateNotFound`, `NotSeated`."""
         ...
 
-    async def answer(self, guest: Principal, debate: DebateId, key: str, reply: VoiceReply) -> None:
+    async def answer(
+        self, guest: Principal, debate: DebateId, key: str, reply: DebaterReply
+    ) -> None:
         """The first answer counts. Raises `DebateNotFound`, `NotSeated`, `DebateOver`,
-        `NothingAsked`."""
+        `NoAnswerExpected`."""
         ...
 
     async def answered(
         self, caller: Principal, debate: DebateId, keys: Collection[str]
-    ) -> Sequence[tuple[str, VoiceReply]]:
+    ) -> Sequence[tuple[str, DebaterReply]]:
         """Of these questions, those that are answered."""
         ...
 
@@ -184,7 +192,7 @@ class Outcomes(Protocol):
 
     async def known(
         self, caller: Principal, voices: Collection[str], *, limit: int, before: datetime
-    ) -> Sequence[Known]:
+    ) -> Sequence[KnownOutcome]:
         """As it was known then: the newest that were marked by that time, each by its last mark
         until then. Of the space, as far as the caller may read it, and where one of these took
         part; oldest first."""
@@ -211,12 +219,12 @@ class Meaning(Protocol):
         ...
 
 
-class Tasks(Protocol):
+class DebateContexts(Protocol):
     """The task that a debate happens in: it has read what its starter had."""
 
     async def open(self, caller: Principal, name: str, label: Label) -> ContextId: ...
 
-    async def at(self, caller: Principal) -> TaskContext:
+    async def at(self, caller: Principal) -> TaintContext:
         """What the caller's task has read."""
         ...
 
@@ -246,25 +254,25 @@ class Promotion(Protocol):
     async def propose(self, caller: Principal, whole: WholeDebate, to: Label) -> ApprovalId:
         """Asks for it. Once a person has said yes to these very words there is a copy of it, as
         secret as `to`, for whoever is cleared for that; what looks like a secret is blacked out.
-        The same again is the same request. Raises `NotLower`, `TooManyAsked`."""
+        The same again is the same request. Raises `NotLower`, `TooManyPendingApprovals`."""
         ...
 
 
-class Talk(Protocol):
-    async def tell(
-        self, caller: Principal, debate: DebateId, *happenings: Happening, label: Label
+class DebateEventSink(Protocol):
+    async def publish(
+        self, caller: Principal, debate: DebateId, *happenings: DebateEvent, label: Label
     ) -> None: ...
 
     def speak(
-        self, caller: Principal, debate: DebateId, piece: VoiceSpoke, *, label: Label
+        self, caller: Principal, debate: DebateId, piece: DebaterSpoke, *, label: Label
     ) -> None:
         """Live only: nothing is kept of it."""
         ...
 
     def follow(
         self, caller: Principal, debate: DebateId, *, after: str | None
-    ) -> AsyncGenerator[Told, None]:
-        """From where one left off, until it is over. Raises `BadCursor`."""
+    ) -> AsyncGenerator[DebateStreamItem, None]:
+        """From where one left off, until it is over. Raises `InvalidCursor`."""
         ...
 
 

@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from portico.debate.conduct import KNOWN_MOST
-from portico.debate.core.debaters import BUILT_IN, Voice
+from portico.debate.core.debaters import BUILT_IN, Debater
 from portico.debate.core.debates import (
     Debate,
     DebateId,
-    Known,
+    KnownOutcome,
     NoteKind,
     Replayed,
-    ReplayWish,
+    ReplaySpec,
     Usual,
     WholeDebate,
     thoroughness_of,
 )
-from portico.debate.core.errors import BadDebate, NothingToReplay
+from portico.debate.core.errors import InvalidDebate, NothingToReplay
 from portico.debate.core.panel import panel_of
 from portico.debate.core.questions import Rules, rules_of
 from portico.debate.core.replay import Rehearsal
 from portico.debate.debates import SeenDebate
-from portico.debate.ports import Blackboard, Logs, Outcomes, Tasks
+from portico.debate.ports import Blackboard, DebateContexts, Logs, Outcomes
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.budget import NOTHING, Tokenizer
 from portico.kernel.clock import Clock
 from portico.kernel.label import meet
@@ -36,13 +36,13 @@ from portico.kernel.principal import Principal
 class ReplayDebate:
     blackboard: Blackboard
     outcomes: Outcomes
-    tasks: Tasks
+    tasks: DebateContexts
     tokenizer: Tokenizer
 
-    async def __call__(self, caller: Principal, which: DebateId, wish: ReplayWish) -> Replayed:
+    async def __call__(self, caller: Principal, which: DebateId, wish: ReplaySpec) -> Replayed:
         """By what was known of the voices when it began. Raises `NotPermitted`, `DebateNotFound`,
-        `BadDebate`, `NothingToReplay`."""
-        permit(caller, Scope.DEBATES_READ)
+        `InvalidDebate`, `NothingToReplay`."""
+        require_scope(caller, Scope.DEBATES_READ)
         see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see(caller, which)
         _check(whole, wish)
@@ -70,8 +70,8 @@ class ReplayDebate:
         )
 
     async def _known(
-        self, caller: Principal, debate: Debate, voices: Sequence[Voice]
-    ) -> Sequence[Known]:
+        self, caller: Principal, debate: Debate, voices: Sequence[Debater]
+    ) -> Sequence[KnownOutcome]:
         within = replace(caller, clearance=meet(caller.clearance, debate.learns_from))
         targets = [voice.target for voice in voices]
         return await self.outcomes.known(
@@ -79,36 +79,38 @@ class ReplayDebate:
         )
 
 
-def _check(whole: WholeDebate, wish: ReplayWish) -> None:
-    """Raises `BadDebate`, `NothingToReplay`."""
+def _check(whole: WholeDebate, wish: ReplaySpec) -> None:
+    """Raises `InvalidDebate`, `NothingToReplay`."""
     if not whole.debate.status.over:
-        raise BadDebate(f"{whole.debate.id} is not over yet.", "Wait for its end, or stop it.")
+        raise InvalidDebate(f"{whole.debate.id} is not over yet.", "Wait for its end, or stop it.")
     if whole.debate.analysis:
-        raise BadDebate("An analysis is not decided by votes.", "Replay one of its parts.")
+        raise InvalidDebate("An analysis is not decided by votes.", "Replay one of its parts.")
     if not any(note.kind is NoteKind.SAID for note in whole.notes):
         raise NothingToReplay(str(whole.debate.id))
     if wish.rounds not in (None, 1, 2):
-        raise BadDebate("A debate has 1 or 2 rounds.", "Leave it out for what the preset has.")
+        raise InvalidDebate("A debate has 1 or 2 rounds.", "Leave it out for what the preset has.")
 
 
-def _without(debate: Debate, wish: ReplayWish) -> tuple[Voice, ...]:
-    """Raises `BadDebate`."""
-    names = [voice.name for voice in debate.voices]
+def _without(debate: Debate, wish: ReplaySpec) -> tuple[Debater, ...]:
+    """Raises `InvalidDebate`."""
+    names = [voice.name for voice in debate.debaters]
     for name in wish.without:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
-            raise BadDebate(
+            raise InvalidDebate(
                 f"{name[:80]!r} took no part in it.",
                 f"Leave out one of: {', '.join(near or names)}.",
             )
-    left = tuple(voice for voice in debate.voices if voice.name not in wish.without)
+    left = tuple(voice for voice in debate.debaters if voice.name not in wish.without)
     if not left:
-        raise BadDebate("Without all of its voices nothing is left.", "Leave out fewer of them.")
+        raise InvalidDebate(
+            "Without all of its voices nothing is left.", "Leave out fewer of them."
+        )
     return left
 
 
-def _rules(debate: Debate, wish: ReplayWish) -> Rules:
-    """Raises `BadDebate`."""
+def _rules(debate: Debate, wish: ReplaySpec) -> Rules:
+    """Raises `InvalidDebate`."""
     was = debate.rules
     how = was.thoroughness if wish.thoroughness is None else wish.thoroughness
     rules = rules_of(wish.preset or was.preset, thoroughness_of(how, Usual()))

@@ -8,11 +8,11 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Final
 
-from portico.engine.core.errors import BadInput
+from portico.engine.core.errors import InvalidInput
 from portico.engine.runs import Kind
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.json import JsonObject, JsonValue
 
 DRILL: Final = "drill"
@@ -38,7 +38,7 @@ class DrillPlan:
 
     @classmethod
     def parse(cls, given: JsonObject) -> "DrillPlan":
-        """Raises `BadInput`."""
+        """Raises `InvalidInput`."""
         reading = _Reading(given)
         steps = reading.whole("steps", MOST_STEPS, default=3) or MOST_STEPS
         plan = cls(
@@ -49,14 +49,14 @@ class DrillPlan:
         )
         reading.nothing_but({each.name for each in fields(cls)})
         if reading.flaws:
-            raise BadInput(DRILL, reading.flaws)
+            raise InvalidInput(DRILL, reading.flaws)
         return plan
 
 
 @dataclass(slots=True)
 class _Reading:
     given: JsonObject
-    flaws: list[Flaw] = field(default_factory=list)
+    flaws: list[FieldError] = field(default_factory=list)
 
     def whole(self, name: str, most: int, *, default: int | None) -> int | None:
         value = self.given.get(name, default)
@@ -64,7 +64,7 @@ class _Reading:
             return None
         if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
             return value
-        self.flaws.append(Flaw(name, f"must be a whole number from 1 to {most}"))
+        self.flaws.append(FieldError(name, f"must be a whole number from 1 to {most}"))
         return None
 
     def seconds(self, name: str) -> float:
@@ -73,14 +73,16 @@ class _Reading:
             value = None  # which Python takes for a number
         if isinstance(value, int | float) and 0 <= value <= LONGEST_PAUSE:
             return value
-        self.flaws.append(Flaw(name, f"must be a number of seconds from 0 to {LONGEST_PAUSE}"))
+        self.flaws.append(
+            FieldError(name, f"must be a number of seconds from 0 to {LONGEST_PAUSE}")
+        )
         return 0
 
     def yes_or_no(self, name: str) -> bool:
         value = self.given.get(name, False)
         if isinstance(value, bool):
             return value
-        self.flaws.append(Flaw(name, "must be true or false"))
+        self.flaws.append(FieldError(name, "must be true or false"))
         return False
 
     def nothing_but(self, names: set[str]) -> None:
@@ -88,7 +90,7 @@ class _Reading:
         there_are = f"there are: {', '.join(sorted(names))}"
         for name in sorted(self.given.keys() - names):
             field = name if _NAME.fullmatch(name) else "a field"
-            self.flaws.append(Flaw(field, f"is not known; {there_are}"))
+            self.flaws.append(FieldError(field, f"is not known; {there_are}"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,7 @@ class Drill:
     """Which process this is: each step says by which it was done."""
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
-        """Raises `BadInput`, `StepFailed`."""
+        """Raises `InvalidInput`, `StepFailed`."""
         plan = DrillPlan.parse(given)
         done: list[JsonValue] = []
         for number in range(1, plan.steps + 1):

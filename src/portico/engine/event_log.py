@@ -10,16 +10,16 @@ from contextvars import Context
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from portico.engine.core.errors import BadCursor, RunNotFound, StoreUnavailable, TopicNotFound
+from portico.engine.core.errors import InvalidCursor, RunNotFound, StoreUnavailable, TopicNotFound
 from portico.engine.core.event_log import (
-    Aside,
+    EncodedEvent,
     Entry,
+    EphemeralEvent,
+    EventBatch,
     NewEntry,
     Page,
-    Piece,
     Positions,
     Ring,
-    Stretch,
     bound_to,
     packed,
     unpacked,
@@ -28,7 +28,7 @@ from portico.engine.ports import Bus, EventLog, Seal, Wording
 from portico.engine.runs import LAST_WORDS, has_read
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.ids import RunId, SpaceId
 from portico.kernel.json import JsonObject
@@ -51,19 +51,19 @@ class Cursors:
         return cls(seal, topics, bound_to(space, topics))
 
     def text(self, positions: Positions) -> str:
-        sealed = self.seal.seal(packed(positions), self.context)
+        sealed = self.seal.encrypt(packed(positions), self.context)
         return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
     def positions(self, text: str) -> dict[str, int]:
-        """Raises `BadCursor`."""
+        """Raises `InvalidCursor`."""
         try:
             padded = text.encode("ascii") + b"=" * (-len(text) % 4)
             sealed = base64.b64decode(padded, altchars=b"-_", validate=True)
         except (binascii.Error, UnicodeError) as error:
-            raise BadCursor from error
-        content = self.seal.unseal(sealed, self.context)
+            raise InvalidCursor from error
+        content = self.seal.decrypt(sealed, self.context)
         if content is None:
-            raise BadCursor
+            raise InvalidCursor
         return unpacked(self.topics, content)
 
 
@@ -87,7 +87,7 @@ class Pace:
 class Stirred(Protocol):
     """Whoever wants to know that there is news."""
 
-    def stir(self) -> None: ...
+    def wake(self) -> None: ...
 
 
 class _Recreated(Exception):
@@ -130,20 +130,20 @@ class Tail:
                 self._stirring.cancel()
             self._stir()
 
-    def say(self, aside: Aside, pace: Pace) -> None:
+    def say(self, aside: EphemeralEvent, pace: Pace) -> None:
         if self.ring is None:
             return
         told = self._wording.told(aside)
-        self.ring.add(Piece(self.ring.position, None, told))
+        self.ring.add(EncodedEvent(self.ring.position, None, told))
         if self._stirring is None:
             pause = pace.after(len(self.followers))
             self._stirring = asyncio.get_running_loop().call_later(pause, self._stir)
 
-    async def page(self, after: int) -> tuple[Page, Stretch]:
+    async def page(self, after: int) -> tuple[Page, EventBatch]:
         """From the log, for a follower that is not within the ring. Raises `TopicNotFound`."""
         page = await self._log.read(self.reader, self.topic, after=after, limit=_PAGE)
         pieces = [self._piece(entry) for entry in page.entries]
-        return page, Stretch(pieces, b"".join(piece.marked for piece in pieces), 0)
+        return page, EventBatch(pieces, b"".join(piece.marked for piece in pieces), 0)
 
     async def _read_on(self) -> bool:
         """Whether there was news."""
@@ -182,19 +182,19 @@ class Tail:
             self._stir()
         return page.more
 
-    def _piece(self, entry: Entry) -> Piece:
+    def _piece(self, entry: Entry) -> EncodedEvent:
         told = self._wording.told(entry)
         cursor = self._cursors.text({self.topic: entry.number})
         marked = self._wording.marked(cursor, told)
-        return Piece(entry.number, entry.type, marked, len(marked) - len(told))
+        return EncodedEvent(entry.number, entry.type, marked, len(marked) - len(told))
 
     def _stir(self) -> None:
         self._stirring = None
         for follower in self.followers:
-            follower.stir()
+            follower.wake()
 
 
-_NOTHING: Final = Stretch((), b"", 0)
+_NOTHING: Final = EventBatch((), b"", 0)
 
 
 class Follower:
@@ -212,17 +212,17 @@ class Follower:
         self._place: int | None = None
         self._told_of: int | None = None
 
-    def stir(self) -> None:
-        self._subscription.stir(self)
+    def wake(self) -> None:
+        self._subscription.wake(self)
 
-    async def take(self) -> Stretch:
+    async def take(self) -> EventBatch:
         """Raises `StoreUnavailable`."""
         ring = self.tail.ring
         self.behind = self.trimmed = False
         if ring is None:
             return _NOTHING
         if self._place is None or not ring.holds(self._place):
-            self._place = ring.place(self._covered)
+            self._place = ring.offset_at(self._covered)
             self._check(self.tail.first)
         if self._place is None:
             return await self._from_log()
@@ -233,7 +233,7 @@ class Follower:
             self._covered = stretch.pieces[-1].position
         return stretch
 
-    async def _from_log(self) -> Stretch:
+    async def _from_log(self) -> EventBatch:
         """Behind what the ring holds; or before its end, of which the tail will hear yet."""
         try:
             page, stretch = await self.tail.page(self._covered)
@@ -279,7 +279,7 @@ class Subscription:
         """Nothing comes any more; who comes again goes on."""
         return any(tail.broken for tail in self._tails)
 
-    def stir(self, follower: Follower | None = None) -> None:
+    def wake(self, follower: Follower | None = None) -> None:
         """Whoever waits in `stirred` looks again: at what this follower has, or around."""
         if follower is not None:
             self._restless[follower] = None
@@ -305,7 +305,7 @@ class Subscription:
                 return told
         return b""
 
-    def _told(self, follower: Follower, stretch: Stretch) -> bytes:
+    def _told(self, follower: Follower, stretch: EventBatch) -> bytes:
         topic = follower.tail.topic
         told = [self._wording.trimmed(topic)] if follower.trimmed else []
         if len(self._tails) == 1:
@@ -365,7 +365,7 @@ class Tails:
                 follower.tail.followers.discard(follower)
             await self._end({follower.tail for follower in followers})
 
-    def say(self, space: SpaceId, aside: Aside) -> None:
+    def say(self, space: SpaceId, aside: EphemeralEvent) -> None:
         """To those who follow the topic here and now, and may hear it."""
         for clearance, tail in self._tails.get((space, aside.topic), {}).items():
             if clearance.covers(aside.label):
@@ -429,8 +429,8 @@ class WatchTopics:
 
     def __call__(self, caller: Principal, topics: Collection[str], after: str | None) -> Positions:
         """From where to follow them. One that is private is as one in which nothing ever happens.
-        Raises `NotPermitted`, `BadCursor`."""
-        permit(caller, Scope.EVENTS_READ)
+        Raises `NotPermitted`, `InvalidCursor`."""
+        require_scope(caller, Scope.EVENTS_READ)
         public = [topic for topic in topics if not topic.startswith(PRIVATE)]
         if after is None:
             return dict.fromkeys(public, 0)
@@ -438,7 +438,7 @@ class WatchTopics:
 
     async def again(self, caller: Principal, _before: Label) -> None:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.EVENTS_READ)
+        require_scope(caller, Scope.EVENTS_READ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -449,9 +449,9 @@ class WatchRun:
     async def __call__(self, caller: Principal, run: RunId, after: str | None) -> Positions | None:
         """From where to follow it; None if it has ended and the reader knows.
 
-        Raises `NotPermitted`, `BadCursor`, `RunNotFound`.
+        Raises `NotPermitted`, `InvalidCursor`, `RunNotFound`.
         """
-        permit(caller, Scope.RUNS_READ)
+        require_scope(caller, Scope.RUNS_READ)
         topic = str(run)
         position = 0
         if after is not None:
@@ -464,7 +464,7 @@ class WatchRun:
 
         Raises `NotPermitted`, `RunNotFound`.
         """
-        permit(caller, Scope.RUNS_READ)
+        require_scope(caller, Scope.RUNS_READ)
         if caller.clearance != before:
             await around(self.log, caller, str(run), 0, limit=1)
 
@@ -511,8 +511,8 @@ class ReadRunEvents:
     async def __call__(
         self, caller: Principal, run: RunId, after: str | None, limit: int
     ) -> EventPage:
-        """Raises `NotPermitted`, `BadCursor`, `RunNotFound`."""
-        permit(caller, Scope.RUNS_READ)
+        """Raises `NotPermitted`, `InvalidCursor`, `RunNotFound`."""
+        require_scope(caller, Scope.RUNS_READ)
         topic = str(run)
         cursors = Cursors.of(self.seal, caller.space, [topic])
         position = 0 if after is None else cursors.positions(after)[topic]
@@ -546,7 +546,7 @@ class Text:
     label: Label = PUBLIC
 
 
-class Telling:
+class TextStream:
     """A text so far. Offsets count its characters, as Unicode code points."""
 
     def __init__(self, say: Callable[[int, str], None]) -> None:
@@ -578,15 +578,15 @@ class Telling:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TellText:
     log: EventLog
-    say: Callable[[SpaceId, Aside], None]
+    say: Callable[[SpaceId, EphemeralEvent], None]
     clock: Clock
     every: float = 0.25
 
     @asynccontextmanager
-    async def __call__(self, caller: Principal, text: Text) -> AsyncIterator[Telling]:
+    async def __call__(self, caller: Principal, text: Text) -> AsyncIterator[TextStream]:
         """Whoever comes later, or follows it in another process, has it from the log: what is
         told twice has the same offset. Raises `TopicRefused`, `StoreUnavailable`."""
-        telling = Telling(lambda offset, piece: self._said(caller, text, offset, piece))
+        telling = TextStream(lambda offset, piece: self._said(caller, text, offset, piece))
         keeping = asyncio.create_task(self._keep_on(caller, text, telling))
         try:
             yield telling
@@ -602,17 +602,17 @@ class TellText:
             keeping.cancel()
 
     def _said(self, caller: Principal, text: Text, offset: int, piece: str) -> None:
-        aside = Aside(
+        aside = EphemeralEvent(
             topic=text.topic,
             type=TEXT_DELTA,
             at=self.clock.now(),
             by=caller.id,
             label=text.label,
-            facts={"part": text.part, "offset": offset, "text": piece},
+            details={"part": text.part, "offset": offset, "text": piece},
         )
         self.say(caller.space, aside)
 
-    async def _keep_on(self, caller: Principal, text: Text, telling: Telling) -> None:
+    async def _keep_on(self, caller: Principal, text: Text, telling: TextStream) -> None:
         over = False
         while not over:
             with suppress(TimeoutError):
@@ -625,7 +625,9 @@ class TellText:
                 if over:
                     raise
 
-    async def _keep(self, caller: Principal, text: Text, telling: Telling, *, done: bool) -> None:
+    async def _keep(
+        self, caller: Principal, text: Text, telling: TextStream, *, done: bool
+    ) -> None:
         offset, piece = telling.unkept
         if not piece and not done:
             return
@@ -633,7 +635,7 @@ class TellText:
         entry = NewEntry(
             topic=text.topic,
             type=TEXT_ADDED,
-            facts=facts,
+            details=facts,
             topic_label=text.topic_label,
             label=text.label,
         )

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from portico.engine.core.errors import (
-    BadEventType,
-    BadStepName,
+    InvalidEventType,
+    InvalidStepName,
     KindNotFound,
     StepFailed,
     StepNamedTwice,
@@ -20,13 +20,13 @@ from portico.engine.core.errors import (
 )
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import (
+    Activation,
+    ClaimedActivation,
     Cleaning,
     Failure,
-    Leg,
     RunStatus,
     Step,
     StepState,
-    Taken,
     as_it_is,
     failure_of,
 )
@@ -52,7 +52,7 @@ class Lost(BaseException):
 
 
 class Record:
-    def __init__(self, taken: Taken, journal: Journal) -> None:
+    def __init__(self, taken: ClaimedActivation, journal: Journal) -> None:
         self._taken = taken
         self._journal = journal
         self._steps = {step.name: step for step in taken.steps}
@@ -66,9 +66,9 @@ class Record:
         self.topic = str(taken.run.id)
 
     def use(self, name: str) -> None:
-        """Raises `BadStepName`, `StepNamedTwice`."""
+        """Raises `InvalidStepName`, `StepNamedTwice`."""
         if not _NAME.fullmatch(name):
-            raise BadStepName(name)
+            raise InvalidStepName(name)
         if name in self._used:
             raise StepNamedTwice(name)
         self._used.add(name)
@@ -144,7 +144,7 @@ class Record:
 
     def entry(self, type_: str, facts: JsonObject) -> NewEntry:
         label = self._taken.run.label
-        return NewEntry(topic=self.topic, type=type_, facts=facts, topic_label=label, label=label)
+        return NewEntry(topic=self.topic, type=type_, details=facts, topic_label=label, label=label)
 
     def step_entry(self, step: Step) -> NewEntry:
         """What it gave is not in it: whoever may see that asks for the run's steps."""
@@ -170,7 +170,7 @@ class Wait:
     topic: str | None
     due_at: datetime | None
     over: "asyncio.Future[JsonValue]"
-    began: datetime
+    started: datetime
 
 
 class Waits(UserDict[str, Wait]):
@@ -234,7 +234,7 @@ class LongSteps:
         self._new: list[str] = []
         self._watch: asyncio.TimerHandle | None = None
 
-    def begin(self, name: str) -> None:
+    def start(self, name: str) -> None:
         loop = asyncio.get_running_loop()
         self._since[name] = loop.time()
         if self._watch is None:
@@ -291,7 +291,13 @@ class Execution:
     """`Durable`, for one leg."""
 
     def __init__(
-        self, taken: Taken, journal: Journal, clock: Clock, *, grace: timedelta, clean: Cleaning
+        self,
+        taken: ClaimedActivation,
+        journal: Journal,
+        clock: Clock,
+        *,
+        grace: timedelta,
+        clean: Cleaning,
     ) -> None:
         self._taken = taken
         self._clean = clean
@@ -330,7 +336,7 @@ class Execution:
             known = await self._carried_out(name, action, tries)
         return _given(known)
 
-    def begin(self, name: str, action: Action, *, tries: int = 1) -> Begun:
+    def start(self, name: str, action: Action, *, tries: int = 1) -> Begun:
         self._record.use(name)
         known = self._record.known(name)
         if known is not None and known.state is not StepState.OPEN:
@@ -370,7 +376,7 @@ class Execution:
         self, topic: str, *, patience: timedelta | None = None, name: str | None = None
     ) -> JsonValue:
         if len(topic) > _LONGEST_TOPIC:
-            raise BadStepName(topic)
+            raise InvalidStepName(topic)
         step = f"signal:{name or topic}"
         self._record.use(step)
         return await self._waited(step, topic, patience)
@@ -385,9 +391,9 @@ class Execution:
             if self._waits:
                 self._stir.set()
 
-    async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
+    async def publish(self, name: str, type_: str, facts: JsonObject) -> None:
         if not _OWN_TYPE.fullmatch(type_):
-            raise BadEventType(type_)
+            raise InvalidEventType(type_)
         canonical(facts)
         clean = {key: self._clean(value) for key, value in facts.items()}
         self._record.use(name)
@@ -453,7 +459,7 @@ class Execution:
         output: JsonValue = None
         failure: Failure | None = None
         with self.busy():
-            self._long.begin(name)
+            self._long.start(name)
             try:
                 output = kept(await _tried(action, f"{self._record.topic}:{name}", tries))
             except Exception as error:  # noqa: BLE001 # whatever it was is what the step gave
@@ -542,7 +548,7 @@ class Execution:
 
     async def _over(self, wait: Wait, output: JsonValue) -> None:
         self._waits.pop(wait.name, None)
-        step = self._record.ended(wait.name, wait.began, self._clock.now(), output, None)
+        step = self._record.ended(wait.name, wait.started, self._clock.now(), output, None)
         await self._record.noted(step, self._record.step_entry(step))
         if not wait.over.done():
             wait.over.set_result(output)
@@ -601,10 +607,10 @@ class RunLeg:
     """Waits shorter than this are sat out."""
     clean: Cleaning = as_it_is
 
-    async def __call__(self, leg: Leg) -> None:
+    async def __call__(self, leg: Activation) -> None:
         """Returns when the leg is over, whatever became of it. Cancelled, it leaves the run as it
         is, for whoever takes it up next."""
-        taken = await patiently(lambda: self.journal.claim(leg))
+        taken = await retry_while_unavailable(lambda: self.journal.claim(leg))
         if taken is None:
             return
         refused = self._refused(taken)
@@ -614,7 +620,7 @@ class RunLeg:
         with suppress(Lost):
             await self._carry_out(taken)
 
-    def _refused(self, taken: Taken) -> _Ended | None:
+    def _refused(self, taken: ClaimedActivation) -> _Ended | None:
         if taken.barred is not None:
             failure = Failure("Barred", taken.barred, "run_barred")
             return _Ended(RunStatus.FAILED, failure=failure)
@@ -623,7 +629,7 @@ class RunLeg:
             return _Ended(RunStatus.STUCK, failure=Failure("Stuck", message, "run_stuck"))
         return None
 
-    async def _carry_out(self, taken: Taken) -> None:
+    async def _carry_out(self, taken: ClaimedActivation) -> None:
         """Raises `Lost`."""
         try:
             work = self.kinds[taken.run.kind].work
@@ -637,7 +643,7 @@ class RunLeg:
         if ended is not None:
             await self._settle(taken, ended)
 
-    async def _worked(self, work: Work, execution: Execution, taken: Taken) -> _Ended:
+    async def _worked(self, work: Work, execution: Execution, taken: ClaimedActivation) -> _Ended:
         try:
             return _Ended(RunStatus.DONE, kept(await work(execution, taken.run.input)))
         except asyncio.CancelledError:
@@ -649,10 +655,10 @@ class RunLeg:
         except Exception as error:  # noqa: BLE001 # whatever a work raises is how its run ends
             return _Ended(RunStatus.FAILED, failure=failure_of(error, clean=self.clean))
 
-    async def _settle(self, taken: Taken, ended: _Ended) -> None:
+    async def _settle(self, taken: ClaimedActivation, ended: _Ended) -> None:
         if ended.failure is not None:
             _log_failure(taken.run.id, ended.status, ended.failure)
-        await patiently(
+        await retry_while_unavailable(
             lambda: self.journal.settle(taken, ended.status, ended.result, ended.failure)
         )
 
@@ -664,7 +670,7 @@ def _log_failure(run: RunId, status: RunStatus, failure: Failure) -> None:
     _log.warning("%s %s: %s%s", run, status, what, where)
 
 
-async def patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:
+async def retry_while_unavailable(ask: Callable[[], Awaitable[Answer]]) -> Answer:
     """Again and again while the database is away. Whoever loses their lease meanwhile is
     cancelled."""
     while True:

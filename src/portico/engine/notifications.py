@@ -9,7 +9,7 @@ from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Cleaning, as_it_is
 from portico.engine.ports import EventLog
 from portico.guard.core.errors import LimitReached
-from portico.guard.core.rate_limits import Slots, Window
+from portico.guard.core.rate_limits import RateWindow, Slots
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId, SpaceId
@@ -29,9 +29,11 @@ class TellPeople:
     contexts: Contexts
     clock: Clock
     clean: Cleaning = as_it_is
-    most: int = 10
+    limit: int = 10
     """A minute, of one principal, in one process."""
-    _heard: OrderedDict[tuple[SpaceId, PrincipalId], Window] = field(default_factory=OrderedDict)
+    _heard: OrderedDict[tuple[SpaceId, PrincipalId], RateWindow] = field(
+        default_factory=OrderedDict
+    )
 
     async def __call__(self, caller: Principal, title: str, text: str) -> Label:
         """Its label: as secret as all that the caller's task has read, since it may say it again.
@@ -43,7 +45,7 @@ class TellPeople:
         told = NewEntry(
             topic=NOTIFICATIONS,
             type="notification",
-            facts={
+            details={
                 "from": caller.name,
                 "title": self.clean(title),
                 "text": self.clean(text),
@@ -55,10 +57,10 @@ class TellPeople:
 
     def _take(self, caller: Principal) -> None:
         who = caller.space, caller.id
-        window = self._heard.setdefault(who, Window(Slots()))
+        window = self._heard.setdefault(who, RateWindow(Slots()))
         self._heard.move_to_end(who)
         if len(self._heard) > _REMEMBERED:
             self._heard.popitem(last=False)
-        if wait := window.take(self.most, self.clock.now().timestamp()):
+        if wait := window.take(self.limit, self.clock.now().timestamp()):
             what = f"notifications by {caller.name}"
-            raise LimitReached(what, self.most, timedelta(seconds=wait))
+            raise LimitReached(what, self.limit, timedelta(seconds=wait))

@@ -6,13 +6,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from portico.engine.core.event_log import Aside, Entry, NewEntry, Page
-from portico.engine.core.idempotency import Answer, Claim, Receipt
+from portico.engine.core.event_log import Entry, EphemeralEvent, NewEntry, Page
+from portico.engine.core.idempotency import Claim, StoredResponse, WriteOutcome
 from portico.engine.core.retention import Forgotten, Keep
-from portico.engine.core.runs import Failure, Leg, Run, RunPosition, RunStatus, Step, Taken, Turn
+from portico.engine.core.runs import (
+    Activation,
+    ClaimedActivation,
+    Failure,
+    QueuedActivation,
+    Run,
+    RunPosition,
+    RunStatus,
+    Step,
+)
 from portico.engine.core.store import (
     Applied,
-    Finding,
+    CheckResult,
     Migration,
     Removed,
     StoreInfo,
@@ -26,8 +35,8 @@ from portico.kernel.principal import Principal
 
 class Receipts(Protocol):
     async def once(
-        self, caller: Principal, claim: Claim, action: Callable[[], Awaitable[Answer]]
-    ) -> Receipt:
+        self, caller: Principal, claim: Claim, action: Callable[[], Awaitable[StoredResponse]]
+    ) -> WriteOutcome:
         """Run `action` and remember its answer, both or neither; the next time only answer.
 
         Two at once: the second waits for the first. An action that raises leaves no receipt.
@@ -104,7 +113,7 @@ class Check(Protocol):
     """One thing that can be wrong with an installation; several findings where it can be wrong in
     several places."""
 
-    async def __call__(self, *, mend: bool) -> Finding | Sequence[Finding]: ...
+    async def __call__(self, *, mend: bool) -> CheckResult | Sequence[CheckResult]: ...
 
 
 class Archive(Protocol):
@@ -141,9 +150,9 @@ class Seal(Protocol):
     """Makes bytes that only we can read or make. The same in the same context look the same,
     so that what is sent to many is sealed once."""
 
-    def seal(self, content: bytes, context: bytes) -> bytes: ...
+    def encrypt(self, content: bytes, context: bytes) -> bytes: ...
 
-    def unseal(self, sealed: bytes, context: bytes) -> bytes | None:
+    def decrypt(self, sealed: bytes, context: bytes) -> bytes | None:
         """None if it was not sealed by us in this context."""
         ...
 
@@ -151,7 +160,7 @@ class Seal(Protocol):
 class Wording(Protocol):
     """How what happens is put into bytes for those who watch."""
 
-    def told(self, happened: Entry | Aside) -> bytes: ...
+    def told(self, happened: Entry | EphemeralEvent) -> bytes: ...
 
     def marked(self, cursor: str, told: bytes) -> bytes:
         """With where its reader then stands in front of it."""
@@ -182,7 +191,7 @@ class Bus(Protocol):
     def listen(self, space: SpaceId, topic: str) -> AbstractContextManager[Wakeups]: ...
 
 
-class RunBook(Protocol):
+class RunQueries(Protocol):
     """The runs of a space, for whoever looks at them; above the caller's clearance there are
     none."""
 
@@ -216,25 +225,27 @@ class Runs(Protocol):
     """What is done to a run from outside. Each tells its event in the same transaction, and
     answers with whose turn it is then: a leg that now has to be put in line, or nobody's."""
 
-    async def add(self, caller: Principal, run: Run, fingerprint: str) -> tuple[Run, Turn | None]:
+    async def add(
+        self, caller: Principal, run: Run, fingerprint: str
+    ) -> tuple[Run, QueuedActivation | None]:
         """The run that is there under this id, ours or an earlier one. Raises `KeyReused` if
         that was asked for in another way, `TopicRefused`."""
         ...
 
     async def fork(
         self, caller: Principal, source: RunId, run: Run, *, before: int
-    ) -> tuple[Run, Turn | None]:
+    ) -> tuple[Run, QueuedActivation | None]:
         """A run that has done already what `source` had done before its step of that number."""
         ...
 
     async def fork_with(
         self, caller: Principal, source: RunId, run: Run, *, steps: Collection[str], asked: str
-    ) -> tuple[Run, Turn | None]:
+    ) -> tuple[Run, QueuedActivation | None]:
         """A run that has done already those steps of `source`, of those that are over. `asked` is
         the fingerprint of what it was asked for with: the same key with another is refused."""
         ...
 
-    async def cancel(self, caller: Principal, run: RunId) -> Turn | None:
+    async def cancel(self, caller: Principal, run: RunId) -> QueuedActivation | None:
         """Raises `RunNotFound`, `RunOver`. The turn is the one that is taken away, if it stood in
         line."""
         ...
@@ -246,7 +257,7 @@ class Runs(Protocol):
         *,
         anew: Collection[str] = (),
         given: JsonObject | None = None,
-    ) -> Turn:
+    ) -> QueuedActivation:
         """The step that ended it is forgotten, to be tried again, and those that are to be done
         `anew`; what else it had coped with is not. With `given` in place of what it was started
         with, it goes on with what the caller may now.
@@ -255,7 +266,7 @@ class Runs(Protocol):
 
     async def signal(
         self, caller: Principal, run: RunId, topic: str, payload: JsonValue
-    ) -> Turn | None:
+    ) -> QueuedActivation | None:
         """Raises `RunNotFound`, `RunOver`, `AlreadyAnswered`."""
         ...
 
@@ -264,40 +275,46 @@ class Journal(Protocol):
     """What a run has done, for whoever carries it out. Once another has claimed the run, or it
     was cancelled, nothing can be written any more: each method then says False."""
 
-    async def claim(self, leg: Leg) -> Taken | None:
+    async def claim(self, leg: Activation) -> ClaimedActivation | None:
         """None if there is nothing to do any more: it is over, or a later leg is on."""
         ...
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         """Note what became of a step, and tell it. Repeating it changes nothing."""
         ...
 
-    async def announce(self, taken: Taken, told: Sequence[NewEntry]) -> bool: ...
+    async def announce(self, taken: ClaimedActivation, told: Sequence[NewEntry]) -> bool: ...
 
-    async def answer(self, taken: Taken, topics: Sequence[str]) -> Mapping[str, JsonValue] | None:
+    async def answer(
+        self, taken: ClaimedActivation, topics: Sequence[str]
+    ) -> Mapping[str, JsonValue] | None:
         """What was sent to it under these topics so far; None instead of False."""
         ...
 
     async def park(
-        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+        self, taken: ClaimedActivation, topics: Sequence[str], wakes_at: datetime | None
     ) -> bool | None:
         """None if one of the topics was answered in the meantime: there is no need to wait."""
         ...
 
     async def settle(
-        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
+        self,
+        taken: ClaimedActivation,
+        status: RunStatus,
+        result: JsonValue,
+        failure: Failure | None,
     ) -> bool: ...
 
 
-class Line(Protocol):
+class RunQueue(Protocol):
     """Where legs stand until some process takes them up, in turn and not too many at a time."""
 
-    async def join(self, turn: Turn) -> None:
+    async def join(self, turn: QueuedActivation) -> None:
         """Joining twice is joining once. It may fail silently: whoever looks after the line
         finds runs that nobody put there."""
         ...
 
-    async def leave(self, leg: Leg) -> None: ...
+    async def leave(self, leg: Activation) -> None: ...
 
 
 class Retention(Protocol):

@@ -18,11 +18,19 @@ from portico.engine.core.errors import (
     StepNotFound,
 )
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Place, Run, RunPosition, RunStatus, Started, Step, StepState
-from portico.engine.ports import Bus, Line, RunBook, Runs
+from portico.engine.core.runs import (
+    QueuePlacement,
+    Run,
+    RunPosition,
+    RunStatus,
+    Started,
+    Step,
+    StepState,
+)
+from portico.engine.ports import Bus, RunQueries, RunQueue, Runs
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Work
 from portico.kernel.ids import RunId
@@ -39,7 +47,7 @@ def anything(_input: JsonObject) -> None:
 class Kind:
     name: str
     work: Work
-    place: Place = field(default_factory=Place)
+    placement: QueuePlacement = field(default_factory=QueuePlacement)
     for_people: bool = False
     """Whether it can be started by its name, from outside; others are started by their rooms."""
     check: Callable[[JsonObject], object] = anything
@@ -72,7 +80,7 @@ _BREATH: Final = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitForRun:
-    book: RunBook
+    book: RunQueries
     bus: Bus
 
     async def __call__(self, caller: Principal, run: RunId, patience: timedelta) -> Run:
@@ -83,7 +91,7 @@ class WaitForRun:
         """
         found = await self.book.get(caller, run)
         if found.principal != caller.id:
-            permit(caller, Scope.RUNS_READ)
+            require_scope(caller, Scope.RUNS_READ)
         now = asyncio.get_running_loop().time
         deadline = now() + patience.total_seconds()
         with self.bus.listen(caller.space, str(run)) as wakeups:
@@ -111,9 +119,9 @@ def run_entries(run: Run, type_: str, facts: JsonObject) -> Sequence[NewEntry]:
     whole = {"run": str(run.id), "kind": run.kind, **facts}
     return [
         NewEntry(
-            topic=str(run.id), type=type_, facts=whole, topic_label=run.label, label=run.label
+            topic=str(run.id), type=type_, details=whole, topic_label=run.label, label=run.label
         ),
-        NewEntry(topic=ALL_RUNS, type=type_, facts=whole, label=run.label),
+        NewEntry(topic=ALL_RUNS, type=type_, details=whole, label=run.label),
     ]
 
 
@@ -127,21 +135,21 @@ async def check_write(contexts: Contexts, caller: Principal, label: Label) -> No
 async def has_read(contexts: Contexts, caller: Principal, label: Label) -> None:
     """Of programs alone: a person who looks at a run does not go on by what is written there."""
     if caller.kind is PrincipalKind.AGENT:
-        await contexts.rise(caller, label, untrusted=True)
+        await contexts.raise_taint(caller, label, untrusted=True)
 
 
 _USUAL = Label(Level.TEAM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunWish:
+class RunSpec:
     kind: str
     input: JsonObject = field(default_factory=dict)
     key: str | None = None
     """The same key, the same run; without one each wish is another."""
     label: Label | None = None
     """How secret it is and what it gives; `team`, or less if whoever asks is cleared for less."""
-    place: Place | None = None
+    placement: QueuePlacement | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,16 +157,16 @@ class StartRun:
     """For the rooms, which know their kinds; what is behind the faces is `StartForPeople`."""
 
     runs: Runs
-    line: Line
+    queue: RunQueue
     kinds: Kinds
     clock: Clock
     entropy: Entropy
 
-    async def __call__(self, caller: Principal, wish: RunWish) -> Run:
+    async def __call__(self, caller: Principal, wish: RunSpec) -> Run:
         """Raises `KindNotFound`, `KeyReused`, `TopicRefused`, and what the kind's check raises."""
         return (await self.started(caller, wish)).run
 
-    async def started(self, caller: Principal, wish: RunWish) -> Started:
+    async def started(self, caller: Principal, wish: RunSpec) -> Started:
         """With whether it was there already. Raises what is raised above."""
         kind = self.kinds[wish.kind]
         kind.check(wish.input)
@@ -171,7 +179,7 @@ class StartRun:
             label=meet(caller.clearance, _USUAL) if wish.label is None else wish.label,
             clearance=caller.clearance,
             scopes=frozenset(caller.scopes),
-            place=wish.place or kind.place,
+            placement=wish.placement or kind.placement,
             status=RunStatus.QUEUED,
             input=wish.input,
             created_at=now,
@@ -181,10 +189,10 @@ class StartRun:
         except KeyReused as error:
             raise KeyReused(wish.key or str(run.id)) from error
         if turn is not None:
-            await self.line.join(turn)
+            await self.queue.join(turn)
         return Started(added, replayed=turn is None)
 
-    def _id(self, caller: Principal, wish: RunWish) -> RunId:
+    def _id(self, caller: Principal, wish: RunSpec) -> RunId:
         if wish.key is None:
             return RunId.mint(self.clock.now(), self.entropy)
         return RunId.of_claim(caller.space, caller.id, wish.kind, wish.key)
@@ -195,12 +203,12 @@ class StartForPeople:
     start_run: StartRun
     contexts: Contexts
 
-    async def __call__(self, caller: Principal, wish: RunWish) -> Started:
+    async def __call__(self, caller: Principal, wish: RunSpec) -> Started:
         """Without a label it is no less secret than what was read in the caller's task.
 
         Raises `NotPermitted`, `RunWriteDown`, and what starting one raises.
         """
-        permit(caller, Scope.RUNS_WRITE)
+        require_scope(caller, Scope.RUNS_WRITE)
         self.start_run.kinds.for_people(wish.kind)
         label = wish.label
         if label is None:
@@ -222,9 +230,9 @@ what nobody knows. Whoever may tell a run something could otherwise say yes to i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelRun:
-    book: RunBook
+    book: RunQueries
     runs: Runs
-    line: Line
+    queue: RunQueue
     bus: Bus
     led: Collection[str] = ()
     """The kinds of runs that only their own room steps into: it knows what else there is to end,
@@ -237,15 +245,15 @@ class CancelRun:
         turn = await self.runs.cancel(caller, run)
         self.bus.wake(caller.space, control_topic(run))
         if turn is not None:
-            await self.line.leave(turn.leg)
+            await self.queue.leave(turn.activation)
         return await self.book.get(caller, run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeRun:
-    book: RunBook
+    book: RunQueries
     runs: Runs
-    line: Line
+    queue: RunQueue
     led: Collection[str] = ()
 
     async def __call__(self, caller: Principal, run: RunId) -> Run:
@@ -254,15 +262,15 @@ class ResumeRun:
         Raises `NotPermitted`, `RunNotFound`, `RunNotOver`, `LedElsewhere`.
         """
         _check_led(await _permit(self.book, caller, run), self.led)
-        await self.line.join(await self.runs.resume(caller, run))
+        await self.queue.join(await self.runs.resume(caller, run))
         return await self.book.get(caller, run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkRun:
-    book: RunBook
+    book: RunQueries
     runs: Runs
-    line: Line
+    queue: RunQueue
     clock: Clock
     entropy: Entropy
     led: Collection[str] = ()
@@ -303,7 +311,7 @@ class ForkRun:
         )
         added, turn = await self.runs.fork(caller, source, run, before=numbers[0])
         if turn is not None:
-            await self.line.join(turn)
+            await self.queue.join(turn)
         return Started(added, replayed=turn is None)
 
     def _id(self, caller: Principal, source: RunId, key: str | None) -> RunId:
@@ -314,9 +322,9 @@ class ForkRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalRun:
-    book: RunBook
+    book: RunQueries
     runs: Runs
-    line: Line
+    queue: RunQueue
     bus: Bus
     contexts: Contexts
 
@@ -334,7 +342,7 @@ class SignalRun:
         turn = await self.runs.signal(caller, run, topic, payload)
         self.bus.wake(caller.space, control_topic(run))
         if turn is not None:
-            await self.line.join(turn)
+            await self.queue.join(turn)
         return await self.book.get(caller, run)
 
 
@@ -343,13 +351,13 @@ def control_topic(run: RunId) -> str:
     return f"{run}!"
 
 
-async def _permit(book: RunBook, caller: Principal, run: RunId) -> Run:
+async def _permit(book: RunQueries, caller: Principal, run: RunId) -> Run:
     """One's own, or anybody's: a run acts in the name of whoever started it, so that stepping in
     is speaking for them. Raises `NotPermitted`, `RunNotFound`."""
-    permit(caller, Scope.RUNS_WRITE)
+    require_scope(caller, Scope.RUNS_WRITE)
     found = await book.get(caller, run)
     if found.principal != caller.id:
-        permit(caller, Scope.RUNS_CONTROL)
+        require_scope(caller, Scope.RUNS_CONTROL)
     return found
 
 
@@ -361,7 +369,7 @@ def _check_led(run: Run, led: Collection[str]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListRuns:
-    book: RunBook
+    book: RunQueries
 
     async def __call__(
         self,
@@ -373,7 +381,7 @@ class ListRuns:
         limit: int,
     ) -> Sequence[tuple[Run, int]]:
         """Newest first, each with how many of its steps are over. Raises `NotPermitted`."""
-        permit(caller, Scope.RUNS_READ)
+        require_scope(caller, Scope.RUNS_READ)
         found = await self.book.page(
             caller, statuses=statuses, kind=kind, before=before, limit=limit
         )
@@ -383,12 +391,12 @@ class ListRuns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowRun:
-    book: RunBook
+    book: RunQueries
     contexts: Contexts
 
     async def __call__(self, caller: Principal, run: RunId) -> tuple[Run, Sequence[Step]]:
         """Raises `NotPermitted`, `RunNotFound`."""
-        permit(caller, Scope.RUNS_READ)
+        require_scope(caller, Scope.RUNS_READ)
         found = await self.book.get(caller, run)
         await has_read(self.contexts, caller, found.label)
         return found, await self.book.steps(caller, run)

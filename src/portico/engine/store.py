@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.store import Finding, Migration, StoreStatus, pending
+from portico.engine.core.store import CheckResult, Migration, StoreStatus, pending
 from portico.engine.ports import Check, Companion, Schema
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.principal import Principal
 from portico.sandbox.core.probes import Report
 
@@ -37,11 +37,11 @@ class MigrateStore:
 class Diagnose:
     checks: Sequence[Check]
 
-    async def __call__(self, *, mend: bool) -> AsyncIterator[Finding]:
+    async def __call__(self, *, mend: bool) -> AsyncIterator[CheckResult]:
         """In order: a later check may stand on what an earlier one has found or mended."""
         for check in self.checks:
             found = await check(mend=mend)
-            for each in [found] if isinstance(found, Finding) else found:
+            for each in [found] if isinstance(found, CheckResult) else found:
                 yield each
 
 
@@ -62,7 +62,7 @@ class ShowStatus:
 
     async def __call__(self, caller: Principal) -> HouseStatus:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.STATUS_READ)
+        require_scope(caller, Scope.STATUS_READ)
         store, secrets = await self.store_status(), await self.secrets_in()
         return HouseStatus(store=store, boxes=self.boxes(), secrets=secrets)
 
@@ -78,5 +78,5 @@ class ShowMetrics:
 
     async def __call__(self, caller: Principal) -> str:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.METRICS_READ)
+        require_scope(caller, Scope.METRICS_READ)
         return await self.text()

@@ -13,24 +13,24 @@ from portico.engine.core.errors import StoreUnavailable
 from portico.engine.ports import Bus, Wakeups
 from portico.gateway.core.approved_calls import answer_of, question_of
 from portico.gateway.core.calls import (
-    Answer,
     Call,
     Called,
     CallId,
-    KeptResult,
+    ClientCapability,
     ResultId,
-    Wanted,
-    maybe_made,
+    StoredResult,
+    ToolResult,
+    may_have_executed,
 )
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import InputRefused, InputUnsupported, ResultNotFound
 from portico.gateway.core.results import answer_from, answer_kept
 from portico.gateway.core.servers import WORKFLOWS
-from portico.gateway.ports import CallHistory, Line, Results
-from portico.gateway.results import KeepResult
+from portico.gateway.ports import CallHistory, ClientChannel, Results
+from portico.gateway.results import StoreResult
 from portico.guard.approvals import (
     AnswerApproval,
-    ApprovalNews,
+    ApprovalEvents,
     Approvals,
     AskApproval,
     Reply,
@@ -41,9 +41,9 @@ from portico.guard.approvals import (
     about_end,
     sealed_for,
 )
-from portico.guard.authentication import AsTheyAre
-from portico.guard.core.access_request import Act, Action, Aim, NeedsApproval
-from portico.guard.core.approvals import Approval, Outcome, Status, Ticket, Via, Waiter
+from portico.guard.authentication import RevalidatePrincipal
+from portico.guard.core.access_request import AccessRequest, Action, ActionTarget, NeedsApproval
+from portico.guard.core.approvals import Approval, ApprovalGrant, Outcome, Status, Via, Waiter
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import (
     ApprovalNotFound,
@@ -59,8 +59,8 @@ from portico.guard.core.errors import (
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import OFF_LIST, on_lists
 from portico.guard.core.vault import VaultClosed
-from portico.guard.ports import Audit, Contexts, KeyRing, Principals, Together, Vault
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, Contexts, KeyRing, Principals, UnitOfWork, Vault
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Durable
 from portico.kernel.errors import PorticoError
@@ -75,12 +75,14 @@ from portico.kernel.principal import Principal
 _log: Final = logging.getLogger("portico.approvals")
 
 StillAsking = Callable[[], bool]
-InClient = Callable[[Principal, Approval, Line | None], AbstractAsyncContextManager[StillAsking]]
+InClient = Callable[
+    [Principal, Approval, ClientChannel | None], AbstractAsyncContextManager[StillAsking]
+]
 
 
 @asynccontextmanager
 async def nobody_is_asked(
-    _caller: Principal, _approval: Approval, _line: Line | None
+    _caller: Principal, _approval: Approval, _line: ClientChannel | None
 ) -> AsyncIterator[StillAsking]:
     yield lambda: False
 
@@ -93,7 +95,7 @@ class AskInClient:
 
     @asynccontextmanager
     async def __call__(
-        self, caller: Principal, approval: Approval, line: Line | None
+        self, caller: Principal, approval: Approval, line: ClientChannel | None
     ) -> AsyncIterator[StillAsking]:
         """Gives whether somebody is being asked; at the end nobody is any more."""
         person = await self._person(caller, approval, line)
@@ -108,9 +110,9 @@ class AskInClient:
             await asyncio.wait([asking])
 
     async def _person(
-        self, caller: Principal, approval: Approval, line: Line | None
+        self, caller: Principal, approval: Approval, line: ClientChannel | None
     ) -> Principal | None:
-        able = line is not None and Wanted.ELICITATION in line.able
+        able = line is not None and ClientCapability.ELICITATION in line.able
         if not able or caller.key is None or approval.status is not Status.WAITING:
             return None
         named = await self.trusted.person(caller, caller.key)
@@ -123,7 +125,7 @@ class AskInClient:
         return None if identity.disabled_at is not None else as_principal(identity)
 
     async def _asked(
-        self, caller: Principal, person: Principal, approval: Approval, line: Line
+        self, caller: Principal, person: Principal, approval: Approval, line: ClientChannel
     ) -> None:
         """What is no answer leaves the request as it was, open to everybody else; so does that of
         somebody whose word has stopped to count while they were asked."""
@@ -161,7 +163,7 @@ class Calling(Protocol):
         arguments: JsonObject,
         *,
         whole: bool,
-        ticket: Ticket,
+        ticket: ApprovalGrant,
     ) -> Called: ...
 
 
@@ -174,9 +176,9 @@ class ApprovedCall:
     results: Results
     call_tool: Calling
     waiters: Waiters
-    news: ApprovalNews
+    news: ApprovalEvents
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
     entropy: Entropy
     keep: timedelta = timedelta(days=1)
@@ -197,7 +199,7 @@ class ApprovedCall:
             approvals=self.approvals,
             news=self.news,
             audit=self.audit,
-            together=self.together,
+            unit_of_work=self.unit_of_work,
             clock=self.clock,
         )
 
@@ -215,7 +217,7 @@ class ApprovedCall:
     async def _call(self, durable: Durable, approval: Approval) -> JsonValue:
         """Raises `ApprovalUncertain`."""
         caller = durable.caller
-        if approval.run != durable.run or approval.asker.id != caller.id:
+        if approval.run != durable.run or approval.requester.id != caller.id:
             return {"status": "not its own"}
         if not await self.approvals.claim(caller, approval.id, self.clock.now()):
             return await self._not_claimed(durable, approval.id)
@@ -231,8 +233,8 @@ class ApprovedCall:
         return await self._note(caller, ended)
 
     async def _made(self, caller: Principal, approval: Approval) -> Approval:
-        who = approval.asker
-        as_they_are = AsTheyAre(key_ring=self.key_ring, clock=self.clock)
+        who = approval.requester
+        as_they_are = RevalidatePrincipal(key_ring=self.key_ring, clock=self.clock)
         asker = await as_they_are(caller, key=who.key, at=who.at)
         arguments = await self._arguments(caller, approval)
         called = await self.call_tool(
@@ -241,7 +243,7 @@ class ApprovedCall:
         now = self.clock.now()
         result = ResultId.mint(now, self.entropy)
         task = await self.contexts.get(asker)
-        kept = KeptResult(
+        kept = StoredResult(
             content=answer_kept(called.answer, called.call),
             label=task.label,
             untrusted=task.untrusted,
@@ -265,7 +267,7 @@ class ApprovedCall:
 
     async def _arguments(self, caller: Principal, approval: Approval) -> JsonObject:
         sealed = await self.approvals.sealed(caller, approval.id)
-        plain = self.vault.unseal(sealed, sealed_for(approval.id))
+        plain = self.vault.decrypt(sealed, sealed_for(approval.id))
         if plain is None:
             raise ArgumentsLost(str(approval.id))
         arguments: JsonObject = json.loads(plain)
@@ -284,17 +286,17 @@ class ApprovedCall:
         """However long the database is away: without it nobody would ever hear what became of it,
         and it is noted once, however often it is tried."""
         try:
-            async with self.together(caller):
+            async with self.unit_of_work(caller):
                 if await self.approvals.end(caller, ended):
                     await self.audit.note(caller, about_end("approval.used", ended))
-                    await self.news.tell(caller, "used", ended)
+                    await self.news.publish(caller, "used", ended)
         except StoreUnavailable:
             return False
         return True
 
 
 def _broken(approval: Approval, error: PorticoError) -> Approval:
-    outcome = Outcome.UNCERTAIN if maybe_made(approval.effect, error) else Outcome.FAILED
+    outcome = Outcome.UNCERTAIN if may_have_executed(approval.effect, error) else Outcome.FAILED
     return replace(approval, outcome=outcome, error=str(error))
 
 
@@ -303,12 +305,12 @@ def _told(approval: Approval) -> JsonObject:
 
 
 class Latest(Protocol):
-    async def __call__(self, caller: Principal, answer: Answer) -> Answer:
+    async def __call__(self, caller: Principal, answer: ToolResult) -> ToolResult:
         """What a workflow gives by now, if it had not ended when it was answered so."""
         ...
 
 
-async def as_kept(caller: Principal, answer: Answer) -> Answer:  # noqa: ARG001 # as the port is
+async def as_kept(caller: Principal, answer: ToolResult) -> ToolResult:  # noqa: ARG001 # as the port is
     return answer
 
 
@@ -324,7 +326,7 @@ class ReadOutcome:
         yet, if that is gone, and to everybody but the asker with a key that may call this."""
         if not (caller.may(Scope.TOOLS_CALL) and on_lists(caller, approval.tool)):
             return None
-        if approval.outcome is not Outcome.DONE or approval.asker.id != caller.id:
+        if approval.outcome is not Outcome.DONE or approval.requester.id != caller.id:
             return None
         if approval.result is None:
             return Called(_said_to_be_done(approval), CallId(approval.id.value))
@@ -333,7 +335,7 @@ class ReadOutcome:
         except ResultNotFound:
             return None
         # Whichever task it is read in takes it in, also one that did not ask for it.
-        await self.contexts.rise(caller, kept.label, untrusted=kept.untrusted)
+        await self.contexts.raise_taint(caller, kept.label, untrusted=kept.untrusted)
         found = answer_from(kept.content)
         if found is None:
             return None
@@ -343,7 +345,7 @@ class ReadOutcome:
         return Called(_with_note(answer, approval), call)
 
 
-def _said_to_be_done(approval: Approval) -> Answer:
+def _said_to_be_done(approval: Approval) -> ToolResult:
     """Which of the recorded calls it was, if any, nobody knows: it goes by its request's number."""
     if approval.action is Action.DECLASSIFY:
         told = "[This was done.]"
@@ -351,10 +353,10 @@ def _said_to_be_done(approval: Approval) -> Answer:
         told = f"[This was done; what it answered could not be kept. {approval.error or ''}]"
     else:
         told = f"[{approval.resolved_by} says that this was done; what it answered is not known.]"
-    return Answer(content=[{"type": "text", "text": told}])
+    return ToolResult(content=[{"type": "text", "text": told}])
 
 
-def _with_note(answer: Answer, approval: Approval) -> Answer:
+def _with_note(answer: ToolResult, approval: Approval) -> ToolResult:
     """Whoever asked must know that what was done is not what they asked for."""
     if approval.replaces is None:
         return answer
@@ -375,7 +377,7 @@ _LOOKED_THROUGH: Final = 50
 
 
 class UnfinishedRun(Protocol):
-    def __call__(self, answer: Answer, /) -> RunId | None:
+    def __call__(self, answer: ToolResult, /) -> RunId | None:
         """The run that had not ended when this was its answer; None of any other answer."""
         ...
 
@@ -388,7 +390,7 @@ class AskFirst:
     contexts: Contexts
     history: CallHistory
     read_outcome: ReadOutcome
-    keep_result: KeepResult
+    keep_result: StoreResult
     bus: Bus
     clock: Clock
     unfinished: UnfinishedRun
@@ -397,10 +399,10 @@ class AskFirst:
 
     async def __call__(
         self,
-        act: Act,
+        act: AccessRequest,
         decision: NeedsApproval,
         *,
-        line: Line | None,
+        line: ClientChannel | None,
         whole: bool,
         waiter: Waiter | None = None,
     ) -> Called:
@@ -423,10 +425,15 @@ class AskFirst:
             await self._collect(caller, asked.id)
             raise
         called = await self._taken(caller, asked.id, ended)
-        return called if whole else await self._shortened(caller, called, act.aim)
+        return called if whole else await self._shortened(caller, called, act.target)
 
     async def in_place(
-        self, act: Act, *, line: Line | None, whole: bool, waiter: Waiter | None = None
+        self,
+        act: AccessRequest,
+        *,
+        line: ClientChannel | None,
+        whole: bool,
+        waiter: Waiter | None = None,
     ) -> Called | None:
         """For an act that is allowed by now: what waits for the same is closed first. What
         somebody has approved already is not done twice: its result, once. None: do it.
@@ -448,15 +455,15 @@ class AskFirst:
             await self._collect(caller, asked.id)
             return None
         called = await self._taken(caller, asked.id, ended)
-        return called if whole else await self._shortened(caller, called, act.aim)
+        return called if whole else await self._shortened(caller, called, act.target)
 
     async def by_handle(
-        self, caller: Principal, approval: ApprovalId, *, line: Line | None = None
+        self, caller: Principal, approval: ApprovalId, *, line: ClientChannel | None = None
     ) -> Called:
         """As the call itself, for its asker alone, and as often as one likes for as long as it is
         kept; whole. Raises `ApprovalNotFound` and `Refused` too."""
         found = await self.approvals.get(caller, approval)
-        if found.asker.id != caller.id:
+        if found.requester.id != caller.id:
             raise ApprovalNotFound(str(approval))
         if not on_lists(caller, found.tool):
             raise Refused(found.tool, "default:list", OFF_LIST, who=caller.name, key=caller.key)
@@ -466,7 +473,7 @@ class AskFirst:
         self,
         caller: Principal,
         asked: ApprovalId,
-        line: Line | None,
+        line: ClientChannel | None,
         asking: StillAsking = lambda: False,
     ) -> Approval:
         """For as long as somebody is being asked at the caller's own program it waits on. Raises
@@ -528,12 +535,12 @@ class AskFirst:
     async def _given(self, caller: Principal, ended: Approval) -> Called:
         called = await self.read_outcome(caller, ended)
         if called is None:
-            await self.contexts.rise(caller, ended.label, untrusted=True)
+            await self.contexts.raise_taint(caller, ended.label, untrusted=True)
             why = ended.error or "what it gave is not kept any longer."
             raise ApprovedCallFailed(ended.tool, str(ended.id), why)
         return called
 
-    async def _shortened(self, caller: Principal, called: Called, aim: Aim) -> Called:
+    async def _shortened(self, caller: Principal, called: Called, aim: ActionTarget) -> Called:
         shown, kept = await self.keep_result(
             caller, called.answer, label=aim.label, untrusted=not aim.trusted
         )
@@ -564,15 +571,15 @@ async def _within(seconds: float, wakeups: Wakeups) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadApproved:
     ask_first: AskFirst
-    keep_result: KeepResult
+    keep_result: StoreResult
     contexts: Contexts
 
     async def __call__(
-        self, caller: Principal, approval: ApprovalId, *, line: Line | None = None
+        self, caller: Principal, approval: ApprovalId, *, line: ClientChannel | None = None
     ) -> Called:
         """Waits a while, as the call itself does; its beginning, if it is long. Raises
         `NotPermitted` and what that raises."""
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         called = await self.ask_first.by_handle(caller, approval, line=line)
         # The task has taken it in by now, and so is at least as secret as it.
         task = await self.contexts.get(caller)

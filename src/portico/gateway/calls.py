@@ -8,28 +8,28 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Protocol, TypeVar
 
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import LiveTool, Shelf
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CallableTool, CatalogSnapshot
 from portico.gateway.core.calls import (
-    Answer,
     Call,
     CallClaim,
     Called,
     CallId,
     CallOutcome,
-    Figures,
+    CallStats,
     ForRun,
     OnBehalf,
-    Target,
+    ToolResult,
+    UpstreamTarget,
     Verb,
     aim_at,
     for_the_record,
-    maybe_made,
+    may_have_executed,
     verb_for,
 )
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import (
-    BadArguments,
+    InvalidArguments,
     ToolQuarantined,
     UpstreamDown,
     UpstreamTimedOut,
@@ -37,17 +37,17 @@ from portico.gateway.core.errors import (
 )
 from portico.gateway.core.reserved_metadata import admits, unmarked, without_admission
 from portico.gateway.core.servers import Server
-from portico.gateway.ports import CallHistory, Line, SchemaCheck, Servers, Upstreams
-from portico.gateway.results import KeepResult
-from portico.gateway.tool_usage import Habits
-from portico.guard.core.access_request import Act, Action, NeedsApproval
-from portico.guard.core.approvals import Ticket, Waiter
+from portico.gateway.ports import CallHistory, ClientChannel, SchemaCheck, Servers, Upstreams
+from portico.gateway.results import StoreResult
+from portico.gateway.tool_usage import ToolUsageRecorder
+from portico.guard.core.access_request import AccessRequest, Action, NeedsApproval
+from portico.guard.core.approvals import ApprovalGrant, Waiter
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import Refused
 from portico.guard.core.principals import Scope
 from portico.guard.policy_gate import Gate
 from portico.guard.ports import Contexts
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
@@ -65,9 +65,9 @@ class RecordCall:
     clean: Callable[[JsonValue], JsonValue]
     """Without the secrets that the house knows of."""
 
-    async def begin(
+    async def record_start(
         self,
-        act: Act,
+        act: AccessRequest,
         timeout: timedelta,
         *,
         claim: CallClaim | None = None,
@@ -76,37 +76,37 @@ class RecordCall:
         """What only reads is not claimed: it may be made again. It is as secret as its server, its
         task and `label` are. Raises `BegunBefore`."""
         now = self.clock.now()
-        claim = None if act.aim.effect.reads_only else claim
+        claim = None if act.target.effect.is_read_only else claim
         call = Call(
             id=CallId.mint(now, self.entropy) if claim is None else claim.id,
             principal=act.caller.id,
-            ref=ToolRef.parse(act.aim.tool),
-            effect=act.aim.effect,
-            pin=act.aim.pin,
+            ref=ToolRef.parse(act.target.tool),
+            effect=act.target.effect,
+            pin=act.target.pin,
             arguments=for_the_record(self.clean(act.arguments)),
             started_at=now,
             due_at=now + timeout,
-            label=join([act.aim.label, label]),
+            label=join([act.target.label, label]),
             context=context_of(act.caller),
         )
-        if call.effect.reads_only:
+        if call.effect.is_read_only:
             return call
         if claim is None:
-            await self.history.begin(act.caller, call)
+            await self.history.record_start(act.caller, call)
         else:
             await self.history.begin_once(act.caller, call, claim)
         return call
 
     async def end(
         self,
-        act: Act,
+        act: AccessRequest,
         call: Call,
         made: Awaitable[Answered],
         told: Callable[[Answered], tuple[CallOutcome, int]],
     ) -> Answered:
         """`told` says how it went, and how long the answer is. Raises what `made` raises."""
         # Of whatever else takes us away from it, nobody can say that it was not made.
-        unknown = CallOutcome.BROKEN if call.effect.reads_only else CallOutcome.UNCERTAIN
+        unknown = CallOutcome.BROKEN if call.effect.is_read_only else CallOutcome.UNCERTAIN
         ended = replace(call, outcome=unknown)
         try:
             answer = await made
@@ -125,13 +125,13 @@ class RecordCall:
 
 
 def maybe_done(call: Call, error: UpstreamDown) -> bool:
-    return error.reached and not call.effect.reads_only
+    return error.reached and not call.effect.is_read_only
 
 
 def _outcome(call: Call, error: PorticoError) -> CallOutcome:
     if isinstance(error, UpstreamTimedOut):
         return CallOutcome.TIMED_OUT
-    return CallOutcome.UNCERTAIN if maybe_made(call.effect, error) else CallOutcome.BROKEN
+    return CallOutcome.UNCERTAIN if may_have_executed(call.effect, error) else CallOutcome.BROKEN
 
 
 _FLAWS_TOLD: Final = 8
@@ -143,10 +143,10 @@ class Asking(Protocol):
 
     async def __call__(
         self,
-        act: Act,
+        act: AccessRequest,
         decision: NeedsApproval,
         *,
-        line: Line | None,
+        line: ClientChannel | None,
         whole: bool,
         waiter: Waiter | None = None,
     ) -> Called:
@@ -155,7 +155,12 @@ class Asking(Protocol):
         ...
 
     async def in_place(
-        self, act: Act, *, line: Line | None, whole: bool, waiter: Waiter | None = None
+        self,
+        act: AccessRequest,
+        *,
+        line: ClientChannel | None,
+        whole: bool,
+        waiter: Waiter | None = None,
     ) -> Called | None:
         """Of what is allowed: it is asked for no more. What came of it if somebody had said yes
         to it already. Raises `ApprovalPending`."""
@@ -167,7 +172,13 @@ class CallObserver(Protocol):
     than that, and raises nothing."""
 
     def note(
-        self, act: Act, server: Server, began: datetime, answer: Answer, *, in_run: bool = False
+        self,
+        act: AccessRequest,
+        server: Server,
+        began: datetime,
+        answer: ToolResult,
+        *,
+        in_run: bool = False,
     ) -> None:
         """A caller has called this and was given that answer. `in_run`: the call was made for a
         run; the order of a plan's calls says nothing of what somebody does next."""
@@ -178,14 +189,14 @@ class Prefetcher(Protocol):
     """Holds answers to reads that were made before anybody asked for them. Asking it costs the
     caller next to nothing."""
 
-    def changing(self, act: Act) -> AbstractContextManager[None]:
+    def changing(self, act: AccessRequest) -> AbstractContextManager[None]:
         """While the call is being made: if it may change something, nothing that was read before
         it, or during it, is served after it."""
         ...
 
     async def claim(
-        self, act: Act, again: Callable[[], Awaitable[Server]], *, timeout: timedelta
-    ) -> Answer | None:
+        self, act: AccessRequest, again: Callable[[], Awaitable[Server]], *, timeout: timedelta
+    ) -> ToolResult | None:
         """What the tool answered to exactly this a moment ago, if it was prefetched for this
         caller in this task; one that is still under way is waited for, and is then the caller's
         own. `again` looks once more whether it may be called: what it raises is raised. None: the
@@ -194,16 +205,16 @@ class Prefetcher(Protocol):
 
 
 class _NoPrefetch:
-    def changing(self, act: Act) -> AbstractContextManager[None]:  # noqa: ARG002 # of no matter
+    def changing(self, act: AccessRequest) -> AbstractContextManager[None]:  # noqa: ARG002 # of no matter
         return nullcontext()
 
     async def claim(
         self,
-        act: Act,  # noqa: ARG002 # nothing was prefetched for it
+        act: AccessRequest,  # noqa: ARG002 # nothing was prefetched for it
         again: Callable[[], Awaitable[Server]],  # noqa: ARG002 # so nothing is looked at again
         *,
         timeout: timedelta,  # noqa: ARG002 # nor waited for
-    ) -> Answer | None:
+    ) -> ToolResult | None:
         return None
 
 
@@ -212,14 +223,14 @@ NO_PREFETCH: Final[Prefetcher] = _NoPrefetch()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTool:
-    catalogues: Catalogues
+    catalogues: Catalogs
     schemas: SchemaCheck
     gate: Gate
     ask_first: Asking
     upstreams: Upstreams
     record: RecordCall
-    habits: Habits
-    keep_result: KeepResult
+    tool_usage: ToolUsageRecorder
+    keep_result: StoreResult
     timeout: timedelta
     retries: int = 2
     """Of a call that can change nothing, when its server broke off."""
@@ -233,9 +244,9 @@ class CallTool:
         arguments: JsonObject,
         *,
         verb: Verb | None = None,
-        line: Line | None = None,
+        line: ClientChannel | None = None,
         whole: bool = False,
-        ticket: Ticket | None = None,
+        ticket: ApprovalGrant | None = None,
         for_run: ForRun | None = None,
     ) -> Called:
         """`whole`: as long as it is, never only its beginning. `ticket`: somebody has approved
@@ -243,7 +254,7 @@ class CallTool:
         `BegunBefore`. Raises what the catalogue, the check, the guard and the server raise."""
         waiter = None if for_run is None else for_run.waiter
         with self.gate.in_front(caller, Action.CALL, str(ref)):
-            permit(caller, Scope.TOOLS_CALL)
+            require_scope(caller, Scope.TOOLS_CALL)
             shelf = await self.catalogues.current(caller)
             self._check(shelf.find(ref), arguments, verb)
         act = act_on(caller, shelf, ref, arguments)
@@ -252,7 +263,7 @@ class CallTool:
             if ticket is not None:
                 raise Refused(str(ref), decision.rule, _OTHER_CALL, who=caller.name, key=caller.key)
             return await self.ask_first(act, decision, line=line, whole=whole, waiter=waiter)
-        if ticket is None and not act.aim.effect.reads_only:
+        if ticket is None and not act.target.effect.is_read_only:
             done = await self.ask_first.in_place(act, line=line, whole=whole, waiter=waiter)
             if done is not None:
                 return done
@@ -260,28 +271,28 @@ class CallTool:
         server = shelf.server(ref.server)
         timeout = self._timeout(server, for_run)
         # Before it is made: its progress and its complaints are the server's words too.
-        await self.gate.take_in(caller, act.aim)
+        await self.gate.taint_context(caller, act.target)
         claim = None if for_run is None else for_run.claim
         label = _label_of(for_run, ticket)
-        call = await self.record.begin(act, timeout, claim=claim, label=label)
+        call = await self.record.record_start(act, timeout, claim=claim, label=label)
         in_run = for_run is not None or (ticket is not None and ticket.for_run)
         with self.prefetcher.changing(act):
             made = self._made(act, call, timeout, line, in_run=in_run)
             answer = await self.record.end(act, call, made, _told)
         if admits(answer) and not server.holds_workflows:
             answer = without_admission(answer)
-        self.habits.note(caller, ref)
+        self.tool_usage.note(caller, ref)
         if not admits(answer):
             self._observed(act, server, call, answer, in_run=in_run)
         if whole:
             return Called(answer, call.id)
         shown, kept = await self.keep_result(
-            caller, answer, label=act.aim.label, untrusted=not act.aim.trusted
+            caller, answer, label=act.target.label, untrusted=not act.target.trusted
         )
         return Called(shown, call.id, kept)
 
     def _observed(
-        self, act: Act, server: Server, call: Call, answer: Answer, *, in_run: bool
+        self, act: AccessRequest, server: Server, call: Call, answer: ToolResult, *, in_run: bool
     ) -> None:
         for observer in self.observers:
             observer.note(act, server, call.started_at, answer, in_run=in_run)
@@ -292,18 +303,24 @@ class CallTool:
         wished = None if for_run is None else for_run.timeout
         return own if wished is None else min(own, wished)
 
-    def _check(self, tool: LiveTool, arguments: JsonObject, verb: Verb | None) -> None:
+    def _check(self, tool: CallableTool, arguments: JsonObject, verb: Verb | None) -> None:
         right = verb_for(tool.effect)
         if verb is not None and verb is not right:
             raise WrongVerb(str(tool.ref), tool.effect, right)
-        flaws = self.schemas.flaws(tool.definition.input_schema, arguments)
+        flaws = self.schemas.field_errors(tool.definition.input_schema, arguments)
         if flaws:
             more = max(0, len(flaws) - _FLAWS_TOLD)
-            raise BadArguments(str(tool.ref), flaws[:_FLAWS_TOLD], more=more)
+            raise InvalidArguments(str(tool.ref), flaws[:_FLAWS_TOLD], more=more)
 
     async def _made(
-        self, act: Act, call: Call, timeout: timedelta, line: Line | None, *, in_run: bool
-    ) -> Answer:
+        self,
+        act: AccessRequest,
+        call: Call,
+        timeout: timedelta,
+        line: ClientChannel | None,
+        *,
+        in_run: bool,
+    ) -> ToolResult:
         """A read is tried again where its server broke off, anything else only if it never got
         there. Each time it must still be what may be called, at the server that it is by then."""
         left = self.retries
@@ -324,31 +341,35 @@ class CallTool:
                     raise
                 left -= 1
 
-    async def _server(self, act: Act, ref: ToolRef) -> Server:
+    async def _server(self, act: AccessRequest, ref: ToolRef) -> Server:
         """It is still exactly what was decided about: its definition, its effect, its labels."""
         shelf = await self.catalogues.current(act.caller)
-        if act_on(act.caller, shelf, ref, act.arguments).aim != act.aim:
+        if act_on(act.caller, shelf, ref, act.arguments).target != act.target:
             raise ToolQuarantined(str(ref), ref.server)
         return shelf.server(ref.server)
 
 
-def _target(act: Act, server: Server, call: Call, *, in_run: bool) -> Target:
+def _target(act: AccessRequest, server: Server, call: Call, *, in_run: bool) -> UpstreamTarget:
     caller = act.caller
     links = caller.may(Scope.TOOLS_WRITE)
     acting = OnBehalf(caller, in_run=in_run, call=str(call.id))
-    return Target.of(caller.space, server, caller.id, links=links, acting=acting)
+    return UpstreamTarget.of(caller.space, server, caller.id, links=links, acting=acting)
 
 
-def act_on(caller: Principal, shelf: Shelf, ref: ToolRef, arguments: JsonObject) -> Act:
+def act_on(
+    caller: Principal, shelf: CatalogSnapshot, ref: ToolRef, arguments: JsonObject
+) -> AccessRequest:
     tool, server = shelf.find(ref), shelf.server(ref.server)
-    return Act(caller=caller, aim=aim_at(server, ref, tool.effect, tool.pin), arguments=arguments)
+    return AccessRequest(
+        caller=caller, target=aim_at(server, ref, tool.effect, tool.pin), arguments=arguments
+    )
 
 
-def _told(answer: Answer) -> tuple[CallOutcome, int]:
+def _told(answer: ToolResult) -> tuple[CallOutcome, int]:
     return CallOutcome.FAILED if answer.failed else CallOutcome.DONE, answer.size
 
 
-def _label_of(for_run: ForRun | None, ticket: Ticket | None) -> Label:
+def _label_of(for_run: ForRun | None, ticket: ApprovalGrant | None) -> Label:
     """Of the run that makes it, or that it was approved for."""
     if for_run is not None:
         return for_run.label
@@ -359,15 +380,15 @@ def _label_of(for_run: ForRun | None, ticket: Ticket | None) -> Label:
 class CheckArguments:
     """The guard's `ArgumentCheck`."""
 
-    catalogues: Catalogues
+    catalogues: Catalogs
     schemas: SchemaCheck
 
     async def __call__(self, caller: Principal, tool: str, arguments: JsonObject) -> None:
-        """Raises `BadArguments`, and what finding the tool raises."""
+        """Raises `InvalidArguments`, and what finding the tool raises."""
         found = (await self.catalogues.current(caller)).find(ToolRef.parse(tool))
-        flaws = self.schemas.flaws(found.definition.input_schema, arguments)
+        flaws = self.schemas.field_errors(found.definition.input_schema, arguments)
         if flaws:
-            raise BadArguments(tool, flaws)
+            raise InvalidArguments(tool, flaws)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -386,14 +407,16 @@ class ListCalls:
         limit: int = 50,
     ) -> Sequence[Call]:
         """Newest first: everybody's, or for whoever may not see those, their own."""
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         of = None if caller.may(Scope.CALLS_READ) else caller.id
         beyond = await _beyond(caller, self.servers)
         found = await self.history.page(
             caller, of=of, ref=ref, before=before, limit=limit, beyond=beyond
         )
         if found:  # what was called with, and what servers complained of, has been read then
-            await self.contexts.rise(caller, join(its.label for its in found), untrusted=True)
+            await self.contexts.raise_taint(
+                caller, join(its.label for its in found), untrusted=True
+            )
         return found
 
 
@@ -405,12 +428,12 @@ class ShowFigures:
 
     async def __call__(
         self, caller: Principal, *, server: str | None = None, within: timedelta
-    ) -> Sequence[Figures]:
+    ) -> Sequence[CallStats]:
         """One a server; with a server, one a tool of it."""
-        permit(caller, Scope.SERVERS_READ)
+        require_scope(caller, Scope.SERVERS_READ)
         since = self.clock.now() - within
         beyond = await _beyond(caller, self.servers)
-        return await self.history.figures(caller, since=since, server=server, beyond=beyond)
+        return await self.history.stats(caller, since=since, server=server, beyond=beyond)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,13 +446,13 @@ class ShowOwnFigures:
 
     async def __call__(
         self, caller: Principal, *, server: str | None = None, within: timedelta
-    ) -> Sequence[Figures]:
+    ) -> Sequence[CallStats]:
         """One a server; with a server, one a tool of it."""
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         since = self.clock.now() - within
         beyond = await _beyond(caller, self.servers)
         task = caller.context if caller.shared else None
-        return await self.history.figures(
+        return await self.history.stats(
             caller, since=since, server=server, of=caller.id, task=task, beyond=beyond
         )
 

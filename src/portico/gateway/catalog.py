@@ -10,17 +10,17 @@ from functools import partial
 from typing import Final
 
 from portico.engine.ports import Bus
-from portico.gateway.catalog_snapshot import LiveTool, Shelf
-from portico.gateway.core.catalog_snapshot import Definition, Standing, Tool, ToolRef
+from portico.gateway.catalog_snapshot import CallableTool, CatalogSnapshot
+from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef, ToolStatus
 from portico.gateway.core.errors import ToolNotFound
-from portico.gateway.core.inferred_schema import SeenShape, ToolPlace, vague
+from portico.gateway.core.inferred_schema import ObservedSchema, ToolPlace, vague
 from portico.gateway.core.servers import Server, ServerId, standing
 from portico.gateway.core.surface import hints
 from portico.gateway.ports import Servers, Shapes, Tools, Upstreams
 from portico.gateway.search_index import BuildIndex, Finder
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import on_lists
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
@@ -48,12 +48,12 @@ class _Room:
     asked: int = 1
     seen: int = 0
     watched: bool = False
-    shelf: Shelf = field(default_factory=lambda: Shelf({}, {}))
+    shelf: CatalogSnapshot = field(default_factory=lambda: CatalogSnapshot({}, {}))
     finder: Finder | None = None
     tools: Mapping[ServerId, Sequence[Tool]] = field(default_factory=dict)
     marks: Mapping[ServerId, object] = field(default_factory=dict)
     """Of each server, what changes whenever its tools do."""
-    narrowed: dict[View, tuple[Shelf, Shelf]] = field(default_factory=dict)
+    narrowed: dict[View, tuple[CatalogSnapshot, CatalogSnapshot]] = field(default_factory=dict)
     """Of which shelf, and what of it somebody with that view is shown."""
     finders: dict[View, tuple[Finder, Finder]] = field(default_factory=dict)
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -62,24 +62,24 @@ class _Room:
 
 
 @dataclass(slots=True, kw_only=True)
-class Catalogues:
+class Catalogs:
     servers: Servers
     tools: Tools
     build_index: BuildIndex
     upstreams: Upstreams
     bus: Bus
-    patience: timedelta = timedelta(milliseconds=300)
+    wait_timeout: timedelta = timedelta(milliseconds=300)
     """How long a search waits for the newest tools to be put in; then it goes without them."""
     _rooms: dict[SpaceId, _Room] = field(default_factory=dict)
     _jobs: asyncio.Queue[Job] | None = None
 
-    async def current(self, caller: Principal) -> Shelf:
+    async def current(self, caller: Principal) -> CatalogSnapshot:
         """Never older than the last change that we were told of, and never with anything that is
         labelled above the caller's clearance: whatever looks or calls goes through here."""
         shelf = await self._whole(caller)
         return _narrowed(self._room(caller), shelf, (caller.clearance, ()))
 
-    async def offered(self, caller: Principal) -> Shelf:
+    async def offered(self, caller: Principal) -> CatalogSnapshot:
         """Of the current one, what is on the caller's lists of tools: whatever shows tools to
         choose from goes through here. Who calls another is told that it may not."""
         shelf = await self._whole(caller)
@@ -97,7 +97,7 @@ class Catalogues:
         room.finder = room.finder.on(shelf)
         return _finder(room, room.finder, _narrowed(room, shelf, _view(caller)), _view(caller))
 
-    async def _whole(self, caller: Principal) -> Shelf:
+    async def _whole(self, caller: Principal) -> CatalogSnapshot:
         """Of the whole space, whoever asks."""
         room = self._room(caller)
         async with room.loading:
@@ -138,7 +138,7 @@ class Catalogues:
             finally:
                 self._rooms.pop(space, None)
 
-    async def _load(self, caller: Principal, room: _Room) -> Shelf:
+    async def _load(self, caller: Principal, room: _Room) -> CatalogSnapshot:
         """Only the tools of servers that have changed are read again, if they are few."""
         servers = await self.servers.all(caller)
         marks = {its.id: _mark(its) for its in servers}
@@ -149,12 +149,12 @@ class Catalogues:
             anew = {its.id: await self.tools.of(caller, its) for its in changed}
             tools = {its.id: room.tools.get(its.id, ()) for its in servers} | anew
         room.marks, room.tools = marks, tools
-        shelf = Shelf.of(servers, {its.name: tools.get(its.id, ()) for its in servers})
+        shelf = CatalogSnapshot.of(servers, {its.name: tools.get(its.id, ()) for its in servers})
         for name in _not_to_run(room.shelf, shelf):
             await self.upstreams.stop(caller.space, name)
         return shelf
 
-    async def _build(self, caller: Principal, room: _Room, shelf: Shelf) -> None:
+    async def _build(self, caller: Principal, room: _Room, shelf: CatalogSnapshot) -> None:
         async with room.building:
             if room.finder is not None and room.finder.indexed is shelf:
                 return
@@ -162,7 +162,7 @@ class Catalogues:
         if not room.finder.complete and self._jobs is not None:
             self._jobs.put_nowait(lambda: self._complete(caller, room, shelf))
 
-    async def _complete(self, caller: Principal, room: _Room, shelf: Shelf) -> None:
+    async def _complete(self, caller: Principal, room: _Room, shelf: CatalogSnapshot) -> None:
         """With the vectors that take their time. What changes meanwhile is built without waiting
         for them, and completed in its turn: what was encoded by then is not encoded again."""
         async with room.completing:
@@ -171,9 +171,11 @@ class Catalogues:
             whole = await self.build_index.whole(caller, finder)
             async with room.building:
                 if (now := _of(room, shelf)) is not None:
-                    room.finder = whole.on(now.shelf)
+                    room.finder = whole.on(now.snapshot)
 
-    async def _build_meanwhile(self, caller: Principal, room: _Room, shelf: Shelf) -> None:
+    async def _build_meanwhile(
+        self, caller: Principal, room: _Room, shelf: CatalogSnapshot
+    ) -> None:
         assert self._jobs is not None  # noqa: S101 # asked for only while it runs
         done = asyncio.Event()
 
@@ -185,11 +187,11 @@ class Catalogues:
 
         self._jobs.put_nowait(built)
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.patience.total_seconds()):
+            async with asyncio.timeout(self.wait_timeout.total_seconds()):
                 await done.wait()
 
 
-def _of(room: _Room, shelf: Shelf) -> Finder | None:
+def _of(room: _Room, shelf: CatalogSnapshot) -> Finder | None:
     """What finds the tools, if it was made of this shelf and no newer one has come."""
     return room.finder if room.finder is not None and room.finder.indexed is shelf else None
 
@@ -198,7 +200,7 @@ def _view(caller: Principal) -> View:
     return caller.clearance, caller.tools
 
 
-def _narrowed(room: _Room, whole: Shelf, view: View) -> Shelf:
+def _narrowed(room: _Room, whole: CatalogSnapshot, view: View) -> CatalogSnapshot:
     """The same one for as long as nothing changes: it is remembered by what was made of it."""
     kept = room.narrowed.get(view)
     if kept is None or kept[0] is not whole:
@@ -209,18 +211,18 @@ def _narrowed(room: _Room, whole: Shelf, view: View) -> Shelf:
     return kept[1]
 
 
-def _finder(room: _Room, whole: Finder, shelf: Shelf, view: View) -> Finder:
-    if shelf is whole.shelf:
+def _finder(room: _Room, whole: Finder, shelf: CatalogSnapshot, view: View) -> Finder:
+    if shelf is whole.snapshot:
         return whole
     kept = room.finders.get(view)
-    if kept is None or kept[0] is not whole or kept[1].shelf is not shelf:
+    if kept is None or kept[0] is not whole or kept[1].snapshot is not shelf:
         if len(room.finders) >= _VIEWS:
             room.finders.clear()
         kept = room.finders[view] = (whole, whole.on(shelf))
     return kept[1]
 
 
-def _not_to_run(before: Shelf, after: Shelf) -> Sequence[str]:
+def _not_to_run(before: CatalogSnapshot, after: CatalogSnapshot) -> Sequence[str]:
     """Somebody, perhaps in another process, has switched it off, taken it away or described it
     otherwise; whatever runs of it here must not go on."""
     mine = {name: its.launch_pin for name, its in before.servers.items() if its.may_start}
@@ -255,12 +257,12 @@ class ServerTools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListServerTools:
-    catalogues: Catalogues
+    catalogues: Catalogs
     _made: dict[tuple[SpaceId, str], tuple[object, ServerTools]] = field(default_factory=dict)
 
     async def __call__(self, caller: Principal, server: str) -> ServerTools:
         """Asks nobody. Raises `ServerNotFound`, `ServerDisabled`, `ServerNotApproved`."""
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         shelf = await self.catalogues.offered(caller)
         found = shelf.server(server)
         made = self._made.get((caller.space, server))
@@ -272,7 +274,7 @@ class ListServerTools:
         return made[1]
 
 
-def _listed(tool: LiveTool) -> JsonObject:
+def _listed(tool: CallableTool) -> JsonObject:
     """As it was approved, but for its hints: those are what an operator said of it."""
     said = tool.definition.raw.get("annotations")
     kept = said if isinstance(said, Mapping) else {}
@@ -282,10 +284,10 @@ def _listed(tool: LiveTool) -> JsonObject:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolLook:
+class ToolDetails:
     tool: Tool
-    standing: Standing
-    returns: SeenShape | None = None
+    status: ToolStatus
+    returns: ObservedSchema | None = None
     """What has been learnt from its results, if its server does not say what they are."""
 
 
@@ -294,9 +296,11 @@ class ListTools:
     servers: Servers
     tools: Tools
 
-    async def __call__(self, caller: Principal, *, server: str | None = None) -> Sequence[ToolLook]:
+    async def __call__(
+        self, caller: Principal, *, server: str | None = None
+    ) -> Sequence[ToolDetails]:
         """By server, in its own order; those on the caller's lists. Raises `ServerNotFound`."""
-        permit(caller, Scope.SERVERS_READ)
+        require_scope(caller, Scope.SERVERS_READ)
         if server is not None:
             one = await self.servers.get(caller, server)
             found = await self.tools.of(caller, one)
@@ -316,9 +320,9 @@ class ShowTool:
     tools: Tools
     shapes: Shapes
 
-    async def __call__(self, caller: Principal, ref: ToolRef) -> ToolLook:
+    async def __call__(self, caller: Principal, ref: ToolRef) -> ToolDetails:
         """Raises `ServerNotFound`, `ToolNotFound`."""
-        permit(caller, Scope.SERVERS_READ)
+        require_scope(caller, Scope.SERVERS_READ)
         server = await self.servers.get(caller, ref.server)
         for tool in await self.tools.of(caller, server):
             if tool.ref == ref and on_lists(caller, str(ref)):
@@ -326,19 +330,21 @@ class ShowTool:
                 return replace(look, returns=await self._returns(caller, server, look))
         raise ToolNotFound(str(ref))
 
-    async def _returns(self, caller: Principal, server: Server, look: ToolLook) -> SeenShape | None:
+    async def _returns(
+        self, caller: Principal, server: Server, look: ToolDetails
+    ) -> ObservedSchema | None:
         tool, says = look.tool, look.tool.definition.output_schema
-        if look.standing is not Standing.LIVE or not (says is None or vague(says)):
+        if look.status is not ToolStatus.LIVE or not (says is None or vague(says)):
             return None
         place = ToolPlace(server.id, tool.ref.name)
         return (await self.shapes.known(caller, {place: tool.pin})).get(place)
 
 
-def _look(caller: Principal, server: Server, tool: Tool) -> ToolLook:
+def _look(caller: Principal, server: Server, tool: Tool) -> ToolDetails:
     """What nobody has approved is told to those who approve; to others only that it is there."""
     stands = standing(server, tool)
-    if stands is Standing.LIVE or caller.may(Scope.SERVERS_APPROVE):
-        return ToolLook(tool, stands)
+    if stands is ToolStatus.LIVE or caller.may(Scope.SERVERS_APPROVE):
+        return ToolDetails(tool, stands)
     name = tool.definition.name
     unsaid = Definition(name, "", "", {}, None, {}, {"name": name})
-    return ToolLook(replace(tool, definition=unsaid, accepted=None, refused=None), stands)
+    return ToolDetails(replace(tool, definition=unsaid, accepted=None, refused=None), stands)

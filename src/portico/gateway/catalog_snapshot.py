@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from portico.gateway.core.catalog_snapshot import Definition, Standing, Tool, ToolRef
+from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef, ToolStatus
 from portico.gateway.core.errors import (
     ServerNotApproved,
     ServerNotFound,
@@ -28,7 +28,7 @@ _COMPARED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class LiveTool:
+class CallableTool:
     """One that may be found and called: exactly as it was approved."""
 
     ref: ToolRef
@@ -38,30 +38,34 @@ class LiveTool:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class CatalogSnapshot:
     servers: Mapping[str, Server]
-    tools: Mapping[ToolRef, LiveTool]
-    waiting: Mapping[ToolRef, tuple[Standing, Tool]] = field(default_factory=dict)
+    tools: Mapping[ToolRef, CallableTool]
+    waiting: Mapping[ToolRef, tuple[ToolStatus, Tool]] = field(default_factory=dict)
     """What may not, and why; gone ones are not here."""
     version: object = field(default_factory=object)
     """Another for each shelf: to be remembered instead of the shelf itself, which is large."""
 
     @classmethod
-    def of(cls, servers: Sequence[Server], tools: Mapping[str, Sequence[Tool]]) -> "Shelf":
-        live: dict[ToolRef, LiveTool] = {}
-        waiting: dict[ToolRef, tuple[Standing, Tool]] = {}
+    def of(
+        cls, servers: Sequence[Server], tools: Mapping[str, Sequence[Tool]]
+    ) -> "CatalogSnapshot":
+        live: dict[ToolRef, CallableTool] = {}
+        waiting: dict[ToolRef, tuple[ToolStatus, Tool]] = {}
         for server in servers:
             for tool in tools.get(server.name, ()):
                 match standing(server, tool):
-                    case Standing.LIVE:
-                        live[tool.ref] = LiveTool(tool.ref, tool.definition, tool.effect, tool.pin)
-                    case Standing.GONE:
+                    case ToolStatus.LIVE:
+                        live[tool.ref] = CallableTool(
+                            tool.ref, tool.definition, tool.effect, tool.pin
+                        )
+                    case ToolStatus.GONE:
                         pass
                     case other:
                         waiting[tool.ref] = (other, tool)
         return cls({server.name: server for server in servers}, live, waiting)
 
-    def below(self, clearance: Label) -> "Shelf":
+    def below(self, clearance: Label) -> "CatalogSnapshot":
         """What whoever has this clearance may know of: of the rest there is no name, no count and
         nothing near it. Itself, if that is everything."""
         servers = {
@@ -71,18 +75,18 @@ class Shelf:
         }
         if len(servers) == len(self.servers):
             return self
-        below = Shelf(
+        below = CatalogSnapshot(
             servers,
             {ref: tool for ref, tool in self.tools.items() if ref.server in servers},
             {ref: waits for ref, waits in self.waiting.items() if ref.server in servers},
         )
         return below._without({ref for ref in below._workflows if not below._all_known(ref)})
 
-    def on(self, lists: Sequence[Sequence[str]]) -> "Shelf":
+    def on(self, lists: Sequence[Sequence[str]]) -> "CatalogSnapshot":
         """The tools that are on all of these lists, of the same servers. Itself, without any."""
         if not lists:
             return self
-        return Shelf(
+        return CatalogSnapshot(
             self.servers,
             {ref: tool for ref, tool in self.tools.items() if on_all(lists, str(ref))},
             {ref: waits for ref, waits in self.waiting.items() if on_all(lists, str(ref))},
@@ -105,7 +109,7 @@ class Shelf:
             raise ServerNotApproved(name)
         return server
 
-    def find(self, ref: ToolRef) -> LiveTool:
+    def find(self, ref: ToolRef) -> CallableTool:
         """Raises `ToolNotFound`, `ToolQuarantined`, `ServerDisabled`, `ServerNotApproved`."""
         tool = self.tools.get(ref)
         if tool is not None:
@@ -123,7 +127,7 @@ class Shelf:
         its = nearest(server)
         return ToolNotFound(str(ref), near, why=f"The server {its.server} {its.needs}", fix=its.fix)
 
-    def of_server(self, name: str) -> Iterator[LiveTool]:
+    def of_server(self, name: str) -> Iterator[CallableTool]:
         return (tool for ref, tool in self.tools.items() if ref.server == name)
 
     @cached_property
@@ -140,10 +144,10 @@ class Shelf:
             self._all_known(used, deep - 1) for used in self._workflows.get(ref, ()) if deep
         )
 
-    def _without(self, hidden: AbstractSet[ToolRef]) -> "Shelf":
+    def _without(self, hidden: AbstractSet[ToolRef]) -> "CatalogSnapshot":
         if not hidden:
             return self
-        return Shelf(
+        return CatalogSnapshot(
             self.servers,
             {ref: tool for ref, tool in self.tools.items() if ref not in hidden},
             {ref: waits for ref, waits in self.waiting.items() if ref not in hidden},

@@ -11,11 +11,11 @@ from portico.gateway.core.confinement import ShippedProfiles, profile_json
 from portico.gateway.core.errors import NotStartedHere
 from portico.gateway.core.pins import package_of
 from portico.gateway.core.servers import Server, Stdio, widens
-from portico.gateway.ports import Servers, Upstreams, Walls
-from portico.gateway.servers import Held, held
+from portico.gateway.ports import ServerConfinement, Servers, Upstreams
+from portico.gateway.servers import ConfinementStatus, held
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.json import JsonValue, canonical
 from portico.kernel.principal import Principal
 from portico.sandbox.core.profile import Profile
@@ -24,9 +24,9 @@ _log: Final = logging.getLogger("portico.sandbox")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileLook:
+class ProfileDetails:
     server: Server
-    held: Held
+    held: ConfinementStatus
     default: Profile
     """What it may reach if nobody says otherwise."""
     proposed: Profile | None
@@ -36,20 +36,20 @@ class ProfileLook:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowProfile:
     servers: Servers
-    walls: Walls
+    confinement: ServerConfinement
     shipped: ShippedProfiles
 
-    async def __call__(self, caller: Principal, name: str) -> ProfileLook:
+    async def __call__(self, caller: Principal, name: str) -> ProfileDetails:
         """Raises `NotPermitted`, `ServerNotFound`, `NotStartedHere`."""
-        permit(caller, Scope.SERVERS_READ)
+        require_scope(caller, Scope.SERVERS_READ)
         return await self.of(await self.servers.get(caller, name))
 
-    async def of(self, server: Server) -> ProfileLook:
+    async def of(self, server: Server) -> ProfileDetails:
         """Raises `NotStartedHere`."""
-        default = await self.walls.default(_process(server))
-        return ProfileLook(
+        default = await self.confinement.default(_process(server))
+        return ProfileDetails(
             server=server,
-            held=await held(server, self.walls),
+            held=await held(server, self.confinement),
             default=default,
             proposed=self.shipped.of(package_of(server.launch), default),
         )
@@ -60,22 +60,24 @@ class SetProfile:
     servers: Servers
     audit: Audit
     upstreams: Upstreams
-    walls: Walls
+    confinement: ServerConfinement
     show: ShowProfile
     bus: Bus
 
-    async def __call__(self, caller: Principal, name: str, profile: Profile | None) -> ProfileLook:
+    async def __call__(
+        self, caller: Principal, name: str, profile: Profile | None
+    ) -> ProfileDetails:
         """None for the default. To widen it wants whoever may approve servers. What runs of it is
         ended, and starts anew with the next call. Raises `NotPermitted`, `ServerNotFound`,
-        `NotStartedHere`, `BadProfile`."""
-        permit(caller, Scope.SERVERS_WRITE)
+        `NotStartedHere`, `InvalidProfile`."""
+        require_scope(caller, Scope.SERVERS_WRITE)
         if profile is not None:
-            profile = await self.walls.check(profile)
+            profile = await self.confinement.check(profile)
         async with self.servers.changing(caller, name) as before:
-            default = await self.walls.check(await self.walls.default(_process(before)))
+            default = await self.confinement.check(await self.confinement.default(_process(before)))
             former, latter = before.profile or default, profile or default
             if widens(former, latter):
-                permit(caller, Scope.SERVERS_APPROVE)
+                require_scope(caller, Scope.SERVERS_APPROVE)
             server = replace(before, profile=profile)
             await self.servers.put(caller, server)
             entry = about_server(

@@ -9,7 +9,7 @@ from typing import Final
 
 from portico.engine.ports import Bus
 from portico.gateway.catalog import CATALOGUE
-from portico.gateway.core.calls import Seen, Target, about_listing, about_server
+from portico.gateway.core.calls import ServerListing, UpstreamTarget, about_listing, about_server
 from portico.gateway.core.catalog_snapshot import Tool, slug
 from portico.gateway.core.discovery import (
     Unreadable,
@@ -35,15 +35,15 @@ from portico.gateway.core.servers import (
     Inside,
     Server,
     ServerId,
-    Tally,
+    ToolCounts,
     check_may_start,
     tally,
 )
 from portico.gateway.core.untrusted_text import visible
 from portico.gateway.ports import Servers, Tools, Upstreams, house
 from portico.guard.core.principals import Scope
-from portico.guard.ports import Audit, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import PorticoError
@@ -60,7 +60,7 @@ Merge = Callable[[Sequence[Tool], Sequence[Tool]], list[Tool]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
     server: Server
-    counted: Tally
+    counted: ToolCounts
     unreadable: Sequence[Unreadable]
     """What of it nobody can be let use."""
     left_out: int
@@ -92,12 +92,12 @@ class IndexServer:
         """`of_one`: nobody has asked for it, and it is seen with the login of whoever happens to
         talk to the server. Raises what starting a server may raise; `PinMoved` if its launch was
         changed meanwhile, and then nothing is written."""
-        permit(caller, Scope.SERVERS_WRITE)
+        require_scope(caller, Scope.SERVERS_WRITE)
         server = await self.servers.get(caller, name)
         check_may_start(server)
         try:
             links = caller.may(Scope.TOOLS_WRITE)
-            target = Target.of(caller.space, server, caller.id, links=links)
+            target = UpstreamTarget.of(caller.space, server, caller.id, links=links)
             seen = await self.upstreams.look(target)
         except (UpstreamDown, UpstreamTimedOut, LoginNeeded) as error:
             await self._failed(caller, server, str(error))
@@ -111,7 +111,7 @@ class IndexServer:
             self.bus.wake(caller.space, CATALOGUE)
         return indexed
 
-    def _read(self, name: str, seen: Seen, before: Sequence[Tool]) -> _Read:
+    def _read(self, name: str, seen: ServerListing, before: Sequence[Tool]) -> _Read:
         found, offered = read_tools(seen.tools), read_offers(seen)
         said = read_instructions(seen.instructions)
         bad = [*found.unreadable, *offered.unreadable]
@@ -124,7 +124,7 @@ class IndexServer:
         )
 
     async def _written(
-        self, caller: Principal, server: Server, seen: Seen, read: _Read, merge: Merge
+        self, caller: Principal, server: Server, seen: ServerListing, read: _Read, merge: Merge
     ) -> Indexed:
         async with self.servers.changing(caller, server.name) as now:
             if now.launch_pin != server.launch_pin:
@@ -137,7 +137,7 @@ class IndexServer:
                 instructions=read.instructions,
                 offers=read.offers,
                 identity=Identity(visible(seen.identity.name), visible(seen.identity.version)),
-                era=seen.era,
+                protocol_revision=seen.protocol_revision,
                 listed_at=self.clock.now(),
                 failure=None,
             )
@@ -184,7 +184,7 @@ Index = Callable[[Principal, str], Awaitable[object]]
 @dataclass(slots=True, kw_only=True)
 class KeepBuiltin:
     servers: Servers
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     bus: Bus
     clock: Clock
@@ -259,7 +259,7 @@ class KeepBuiltin:
             label=self.label,
         )
         with suppress(ServerExists):  # another process was faster
-            async with self.together(caller):
+            async with self.unit_of_work(caller):
                 await self.servers.add(caller, server)
                 await self.audit.note(caller, about_server("server.added", server))
             self.bus.wake(caller.space, CATALOGUE)

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.catalog_snapshot import CatalogSnapshot
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.gateway.core.inferred_schema import SeenShape, ToolPlace, vague
+from portico.gateway.core.inferred_schema import ObservedSchema, ToolPlace, vague
 from portico.gateway.ports import Shapes
 from portico.kernel.principal import Principal
 
@@ -16,8 +16,8 @@ class KnownShapes:
     shapes: Shapes
 
     async def __call__(
-        self, caller: Principal, shelf: Shelf, refs: Iterable[ToolRef]
-    ) -> Mapping[ToolRef, SeenShape]:
+        self, caller: Principal, shelf: CatalogSnapshot, refs: Iterable[ToolRef]
+    ) -> Mapping[ToolRef, ObservedSchema]:
         """Of live tools of the caller's shelf that do not say themselves what is in what they
         return. Nothing while the store is away: they can be looked at all the same."""
         tools = {ref: shelf.tools[ref] for ref in refs if ref in shelf.tools}

@@ -6,16 +6,16 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Final, TypeVar
 
-from portico.gateway.core.calls import Answer, Seen, Target, Vitals
+from portico.gateway.core.calls import ServerHealth, ServerListing, ToolResult, UpstreamTarget
 from portico.gateway.core.errors import LoginNeeded, NoLogins, UpstreamDown, UpstreamWantsLogin
 from portico.gateway.core.servers import Http, Server, check_may_start
-from portico.gateway.ports import Line, Servers, Upstreams, is_house
+from portico.gateway.ports import ClientChannel, Servers, Upstreams, is_house
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.oauth_logins import Challenge, LoginClient, LoginLink, LoginPlace
 from portico.guard.core.principals import Scope
 from portico.guard.oauth_logins import BeginLogin, LoginClients, Logins, LogOut
 from portico.guard.ports import Audit
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.ids import Id, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
@@ -31,7 +31,7 @@ _MOST: Final = 10_000
 _T = TypeVar("_T")
 
 
-def place_of(target: Target) -> LoginPlace | None:
+def place_of(target: UpstreamTarget) -> LoginPlace | None:
     """Whose login it would be, and where; None if its launch leaves no room for one."""
     if target.login is None or target.id is None or not isinstance(target.launch, Http):
         return None
@@ -52,49 +52,54 @@ class LoggedInUpstreams:
     now: Callable[[], float] = monotonic
     _known: dict[tuple[SpaceId, Id, str], tuple[bool, float]] = field(default_factory=dict)
 
-    async def look(self, target: Target) -> Seen:
+    async def look(self, target: UpstreamTarget) -> ServerListing:
         return await self._served(target, self.inside.look)
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,
-    ) -> Answer:
-        async def call(its: Target) -> Answer:
+        line: ClientChannel | None = None,
+    ) -> ToolResult:
+        async def call(its: UpstreamTarget) -> ToolResult:
             return await self.inside.call(its, tool, arguments, timeout=timeout, line=line)
 
         return await self._served(target, call)
 
     async def read_resource(
-        self, target: Target, uri: str, *, timeout: timedelta, line: Line | None = None
+        self,
+        target: UpstreamTarget,
+        uri: str,
+        *,
+        timeout: timedelta,
+        line: ClientChannel | None = None,
     ) -> JsonObject:
-        async def read(its: Target) -> JsonObject:
+        async def read(its: UpstreamTarget) -> JsonObject:
             return await self.inside.read_resource(its, uri, timeout=timeout, line=line)
 
         return await self._served(target, read)
 
     async def get_prompt(
         self,
-        target: Target,
+        target: UpstreamTarget,
         name: str,
         arguments: Mapping[str, str],
         *,
         timeout: timedelta,
-        line: Line | None = None,
+        line: ClientChannel | None = None,
     ) -> JsonObject:
-        async def get(its: Target) -> JsonObject:
+        async def get(its: UpstreamTarget) -> JsonObject:
             return await self.inside.get_prompt(its, name, arguments, timeout=timeout, line=line)
 
         return await self._served(target, get)
 
     async def complete(
-        self, target: Target, params: JsonObject, *, timeout: timedelta
+        self, target: UpstreamTarget, params: JsonObject, *, timeout: timedelta
     ) -> JsonObject:
-        async def complete(its: Target) -> JsonObject:
+        async def complete(its: UpstreamTarget) -> JsonObject:
             return await self.inside.complete(its, params, timeout=timeout)
 
         return await self._served(target, complete)
@@ -102,10 +107,12 @@ class LoggedInUpstreams:
     async def stop(self, space: SpaceId, server: str) -> None:
         await self.inside.stop(space, server)
 
-    def vitals(self, space: SpaceId, server: str) -> Vitals:
-        return self.inside.vitals(space, server)
+    def health(self, space: SpaceId, server: str) -> ServerHealth:
+        return self.inside.health(space, server)
 
-    async def _served(self, target: Target, ask: Callable[[Target], Awaitable[_T]]) -> _T:
+    async def _served(
+        self, target: UpstreamTarget, ask: Callable[[UpstreamTarget], Awaitable[_T]]
+    ) -> _T:
         """Raises `LoginNeeded`. A server that asks who is calling has done nothing yet."""
         place = place_of(target)
         if place is None:
@@ -121,7 +128,10 @@ class LoggedInUpstreams:
             raise await self._link(target, place, error) from error
 
     async def _as_caller(
-        self, target: Target, place: LoginPlace, ask: Callable[[Target], Awaitable[_T]]
+        self,
+        target: UpstreamTarget,
+        place: LoginPlace,
+        ask: Callable[[UpstreamTarget], Awaitable[_T]],
     ) -> _T:
         try:
             return await ask(target.of_its_caller())
@@ -141,7 +151,7 @@ class LoggedInUpstreams:
         return wanted
 
     async def _link(
-        self, target: Target, place: LoginPlace, error: UpstreamWantsLogin
+        self, target: UpstreamTarget, place: LoginPlace, error: UpstreamWantsLogin
     ) -> Exception:
         """What to tell whoever called: where to log in, if there is a place for that."""
         if is_house(place.principal) or not target.links:
@@ -167,14 +177,14 @@ def _name(place: LoginPlace) -> tuple[SpaceId, Id, str]:
 
 def _place(caller: Principal, server: Server) -> LoginPlace:
     """Raises `NoLogins`."""
-    place = place_of(Target.of(caller.space, server, caller.id))
+    place = place_of(UpstreamTarget.of(caller.space, server, caller.id))
     if place is None:
         raise NoLogins(server.name)
     return place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoginLook:
+class LoginDetails:
     server: str
     logged_in: bool
     issuer: str | None = None
@@ -187,15 +197,15 @@ class LoginLook:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogInToServer:
     servers: Servers
-    begin: BeginLogin
+    start: BeginLogin
 
     async def __call__(self, caller: Principal, name: str) -> LoginLink:
         """For the caller, and nobody else. Raises `NotPermitted`, `ServerNotFound`, `NoLogins`,
         `LoginRefused`, `LoginUnavailable`, and what starting a server may raise."""
-        permit(caller, Scope.TOOLS_WRITE)
+        require_scope(caller, Scope.TOOLS_WRITE)
         server = await self.servers.get(caller, name)
         check_may_start(server)
-        link = await self.begin(_place(caller, server))
+        link = await self.start(_place(caller, server))
         if link is None:
             raise NoLogins(name)
         return link
@@ -206,14 +216,14 @@ class ShowLogin:
     servers: Servers
     logins: Logins
 
-    async def __call__(self, caller: Principal, name: str) -> LoginLook:
+    async def __call__(self, caller: Principal, name: str) -> LoginDetails:
         """The caller's own. Raises `NotPermitted`, `ServerNotFound`, `NoLogins`."""
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         place = _place(caller, await self.servers.get(caller, name))
         tokens = await self.logins.get(place)
         if tokens is None or tokens.url != place.url:
-            return LoginLook(server=name, logged_in=False)
-        return LoginLook(
+            return LoginDetails(server=name, logged_in=False)
+        return LoginDetails(
             server=name,
             logged_in=True,
             issuer=tokens.known.server.issuer,
@@ -231,12 +241,12 @@ class LogOutOfServer:
     async def __call__(self, caller: Principal, name: str) -> bool:
         """The caller, at once and everywhere. False if they were not logged in. Raises
         `NotPermitted`, `ServerNotFound`, `NoLogins`."""
-        permit(caller, Scope.TOOLS_WRITE)
+        require_scope(caller, Scope.TOOLS_WRITE)
         return await self.log_out(caller, _place(caller, await self.servers.get(caller, name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoginWish:
+class LoginClientSpec:
     """As what Portico is to be known where people log in to a server."""
 
     client_id: str | None = None
@@ -260,10 +270,12 @@ class ConfigureLogin:
     audit: Audit
     redirect_url: Callable[[Id], str]
 
-    async def __call__(self, caller: Principal, name: str, wish: LoginWish) -> ConfiguredLogin:
+    async def __call__(
+        self, caller: Principal, name: str, wish: LoginClientSpec
+    ) -> ConfiguredLogin:
         """Logins that there are stay as they are. Raises `NotPermitted`, `ServerNotFound`,
         `NoLogins`."""
-        permit(caller, Scope.SERVERS_WRITE)
+        require_scope(caller, Scope.SERVERS_WRITE)
         place = _place(caller, await self.servers.get(caller, name))
         client = LoginClient(
             url=place.url,
@@ -275,7 +287,7 @@ class ConfigureLogin:
         )
         await self.clients.put(caller, place.server, client)
         facts = {"issuer": wish.issuer, "client": wish.client_id, "scope": wish.scope}
-        entry = AuditEntry(action="login.configured", subject=name, facts=facts)
+        entry = AuditEntry(action="login.configured", subject=name, details=facts)
         await self.audit.note(caller, entry)
         return ConfiguredLogin(client, self.redirect_url(place.server))
 
@@ -288,7 +300,7 @@ class ForgetLoginClient:
 
     async def __call__(self, caller: Principal, name: str) -> None:
         """Raises `NotPermitted`, `ServerNotFound`, `NoLogins`."""
-        permit(caller, Scope.SERVERS_WRITE)
+        require_scope(caller, Scope.SERVERS_WRITE)
         place = _place(caller, await self.servers.get(caller, name))
         await self.clients.remove(caller, place.server)
         await self.audit.note(caller, AuditEntry(action="login.unconfigured", subject=name))

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 
 from portico.gateway.calls import CheckArguments
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CatalogSnapshot
 from portico.gateway.core.calls import aim_at, aim_beside
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.gateway.core.errors import BadArguments
+from portico.gateway.core.errors import InvalidArguments
 from portico.gateway.resources_and_prompts import NAMES
-from portico.guard.core.access_request import Act, Aim, Decision
+from portico.guard.core.access_request import AccessRequest, ActionTarget, Decision
 from portico.guard.policy import Decide
 from portico.guard.ports import Aims
 from portico.kernel.effect import Effect
@@ -19,20 +19,20 @@ from portico.kernel.principal import Principal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAims:
-    catalogues: Catalogues
+    catalogues: Catalogs
 
-    async def of(self, caller: Principal, tool: str) -> Aim:
-        """Of one that waits for approval too. Raises `BadToolRef`, `ToolNotFound`."""
+    async def of(self, caller: Principal, tool: str) -> ActionTarget:
+        """Of one that waits for approval too. Raises `InvalidToolRef`, `ToolNotFound`."""
         shelf, ref = await self.catalogues.current(caller), ToolRef.parse(tool)
         return _waiting(shelf, ref) or _beside(shelf, ref) or _live(shelf, ref)
 
 
-def _live(shelf: Shelf, ref: ToolRef) -> Aim:
+def _live(shelf: CatalogSnapshot, ref: ToolRef) -> ActionTarget:
     tool = shelf.find(ref)
     return aim_at(shelf.servers[ref.server], ref, tool.effect, tool.pin)
 
 
-def _waiting(shelf: Shelf, ref: ToolRef) -> Aim | None:
+def _waiting(shelf: CatalogSnapshot, ref: ToolRef) -> ActionTarget | None:
     if ref not in shelf.waiting:
         return None
     _, tool = shelf.waiting[ref]
@@ -40,7 +40,7 @@ def _waiting(shelf: Shelf, ref: ToolRef) -> Aim | None:
     return replace(aim, live=False)
 
 
-def _beside(shelf: Shelf, ref: ToolRef) -> Aim | None:
+def _beside(shelf: CatalogSnapshot, ref: ToolRef) -> ActionTarget | None:
     server = shelf.servers.get(ref.server)
     if server is None or ref.name not in NAMES.values():
         return None
@@ -49,9 +49,9 @@ def _beside(shelf: Shelf, ref: ToolRef) -> Aim | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    aim: Aim
+    target: ActionTarget
     decision: Decision
-    flaws: tuple[str, ...] = ()
+    field_errors: tuple[str, ...] = ()
     """Of the arguments, where they do not fit."""
 
 
@@ -65,19 +65,25 @@ class WeighCall:
         self, caller: Principal, tool: str, arguments: JsonObject | None = None
     ) -> Weighed:
         """As the gate would decide now, in the caller's task; it is not written down, and takes
-        none of what is limited. Raises `BadToolRef`, `ToolNotFound`, `ContextNotFound`."""
+        none of what is limited. Raises `InvalidToolRef`, `ToolNotFound`, `ContextNotFound`."""
         aim = await self.aims.of(caller, tool)
-        decision = await self.decide(Act(caller=caller, aim=aim, arguments=arguments or {}))
-        return Weighed(aim=aim, decision=decision, flaws=await self._flaws(caller, aim, arguments))
+        decision = await self.decide(
+            AccessRequest(caller=caller, target=aim, arguments=arguments or {})
+        )
+        return Weighed(
+            target=aim, decision=decision, field_errors=await self._flaws(caller, aim, arguments)
+        )
 
     async def _flaws(
-        self, caller: Principal, aim: Aim, arguments: JsonObject | None
+        self, caller: Principal, aim: ActionTarget, arguments: JsonObject | None
     ) -> tuple[str, ...]:
         """What nobody has approved yet has no form that anybody could rely on."""
         if arguments is None or not aim.live:
             return ()
         try:
             await self.check(caller, aim.tool, arguments)
-        except BadArguments as error:
-            return tuple(f"{flaw.field or 'arguments'}: {flaw.message}" for flaw in error.flaws)
+        except InvalidArguments as error:
+            return tuple(
+                f"{flaw.field or 'arguments'}: {flaw.message}" for flaw in error.field_errors
+            )
         return ()

@@ -12,26 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portico.gateway.core.calls import (
-    Answer,
     Call,
     CallClaim,
     CallId,
-    Figures,
-    KeptResult,
+    CallStats,
+    ClientCapability,
     Question,
     ResultId,
-    Seen,
-    Target,
-    Vitals,
-    Wanted,
+    ServerHealth,
+    ServerListing,
+    StoredResult,
+    ToolResult,
+    UpstreamTarget,
 )
 from portico.gateway.core.catalog_snapshot import Tool, ToolRef
 from portico.gateway.core.config_documents import Described
-from portico.gateway.core.inferred_schema import SeenShape, ToolPlace
+from portico.gateway.core.inferred_schema import ObservedSchema, ToolPlace
 from portico.gateway.core.search_text import EmbeddingModel
-from portico.gateway.core.servers import Server, ServerId, Stdio, Tally
+from portico.gateway.core.servers import Server, ServerId, Stdio, ToolCounts
 from portico.guard.core.principals import Scope
-from portico.kernel.errors import Flaw, PorticoError
+from portico.kernel.errors import FieldError, PorticoError
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal, PrincipalKind
@@ -76,7 +76,7 @@ class Tools(Protocol):
         """In the order in which the server names them."""
         ...
 
-    async def tally(self, caller: Principal) -> Mapping[ServerId, Tally]:
+    async def tally(self, caller: Principal) -> Mapping[ServerId, ToolCounts]:
         """Of each server that has any, without reading them."""
         ...
 
@@ -98,11 +98,11 @@ class Sources(Protocol):
         ...
 
 
-class Line(Protocol):
+class ClientChannel(Protocol):
     """The way back to whoever is calling, while the call is under way."""
 
     @property
-    def able(self) -> AbstractSet[Wanted]:
+    def able(self) -> AbstractSet[ClientCapability]:
         """What this caller can be asked for; a server is told of no more."""
         ...
 
@@ -124,7 +124,7 @@ class Line(Protocol):
         ...
 
 
-class Walls(Protocol):
+class ServerConfinement(Protocol):
     """What holds the servers that are started here."""
 
     async def offered(self) -> bool:
@@ -151,8 +151,8 @@ class Walls(Protocol):
         ...
 
     async def check(self, profile: Profile) -> Profile:
-        """With each path as what it really is now, links followed. Raises `BadProfile` if one is
-        not there, or leads to what is Portico's own."""
+        """With each path as what it really is now, links followed. Raises `InvalidProfile` if one
+        is not there, or leads to what is Portico's own."""
         ...
 
 
@@ -162,53 +162,58 @@ class Upstreams(Protocol):
     Everything here raises `UpstreamDown`, `UpstreamBusy` and `UpstreamTimedOut`.
     """
 
-    async def look(self, target: Target) -> Seen:
+    async def look(self, target: UpstreamTarget) -> ServerListing:
         """Ask it for all that it offers."""
         ...
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,
-    ) -> Answer:
+        line: ClientChannel | None = None,
+    ) -> ToolResult:
         """A tool's own failure is an answer. Being cancelled cancels the call at the server."""
         ...
 
     async def read_resource(
-        self, target: Target, uri: str, *, timeout: timedelta, line: Line | None = None
+        self,
+        target: UpstreamTarget,
+        uri: str,
+        *,
+        timeout: timedelta,
+        line: ClientChannel | None = None,
     ) -> JsonObject:
         """The result in the protocol's own form."""
         ...
 
     async def get_prompt(
         self,
-        target: Target,
+        target: UpstreamTarget,
         name: str,
         arguments: Mapping[str, str],
         *,
         timeout: timedelta,
-        line: Line | None = None,
+        line: ClientChannel | None = None,
     ) -> JsonObject: ...
 
     async def complete(
-        self, target: Target, params: JsonObject, *, timeout: timedelta
+        self, target: UpstreamTarget, params: JsonObject, *, timeout: timedelta
     ) -> JsonObject: ...
 
     async def stop(self, space: SpaceId, server: str) -> None:
         """Whatever runs of it here; the next call starts it anew."""
         ...
 
-    def vitals(self, space: SpaceId, server: str) -> Vitals: ...
+    def health(self, space: SpaceId, server: str) -> ServerHealth: ...
 
 
 class SchemaCheck(Protocol):
     """Whether arguments are what a schema asks for; the schema is a stranger's."""
 
-    def flaws(self, schema: JsonObject, arguments: JsonObject) -> Sequence[Flaw]:
+    def field_errors(self, schema: JsonObject, arguments: JsonObject) -> Sequence[FieldError]:
         """All of them, none if it fits. Raises `SchemaRefused`."""
         ...
 
@@ -240,18 +245,20 @@ class Vectors(Protocol):
 class CallHistory(Protocol):
     """Every call, for the record."""
 
-    async def begin(self, caller: Principal, call: Call) -> None:
+    async def record_start(self, caller: Principal, call: Call) -> None:
         """Before it is made, where it may change something: should we go down in between, it
         stays there without an outcome."""
         ...
 
     async def begin_once(self, caller: Principal, call: Call, claim: CallClaim) -> None:
-        """As `begin`, for one caller ever. Raises `BegunBefore`: the claim's own call was begun, or
-        an earlier one of it that is not known to have failed; or its run is over, or a later leg
-        of it is on, which may have begun it."""
+        """As `record_start`, for one caller ever. Raises `BegunBefore`: the claim's own call was
+        begun, or an earlier one of it that is not known to have failed; or its run is over, or a
+        later leg of it is on, which may have begun it."""
         ...
 
-    async def begun(self, caller: Principal, claims: Sequence[CallClaim]) -> Collection[CallId]:
+    async def find_started(
+        self, caller: Principal, claims: Sequence[CallClaim]
+    ) -> Collection[CallId]:
         """Those for which `begin_once` would find it begun."""
         ...
 
@@ -274,7 +281,7 @@ class CallHistory(Protocol):
         the caller, and nothing of the servers `beyond`, which are so by now."""
         ...
 
-    async def figures(
+    async def stats(
         self,
         caller: Principal,
         *,
@@ -283,7 +290,7 @@ class CallHistory(Protocol):
         of: PrincipalId | None = None,
         task: ContextId | None = None,
         beyond: Collection[str] = (),
-    ) -> Sequence[Figures]:
+    ) -> Sequence[CallStats]:
         """One a server; with a server, one a tool of it; of what `page` would show."""
         ...
 
@@ -292,19 +299,19 @@ class Results(Protocol):
     """Results too long for a model, kept on our side; each only for whoever it was made for."""
 
     async def keep(
-        self, caller: Principal, result: ResultId, kept: KeptResult, until: datetime
+        self, caller: Principal, result: ResultId, kept: StoredResult, until: datetime
     ) -> None:
         """It is labelled at least as what its caller's task has taken in: it may say it again.
         What is kept under this name already stays as it is. Raises `VaultClosed`: nothing is kept
         that anybody could read."""
         ...
 
-    async def get(self, caller: Principal, result: ResultId, now: datetime) -> KeptResult:
+    async def get(self, caller: Principal, result: ResultId, now: datetime) -> StoredResult:
         """Raises `ResultNotFound`, also where the caller is no longer cleared for it."""
         ...
 
 
-class Acquaintances(Protocol):
+class ToolUsageStore(Protocol):
     """What a principal has found and used: remembered here, because its context is not."""
 
     async def found(
@@ -328,14 +335,14 @@ class Shapes(Protocol):
     """How the results of tools look. It knows of no labels: whoever asks has found the tool in
     what they may know of."""
 
-    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, SeenShape]) -> None:
+    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, ObservedSchema]) -> None:
         """Put to what is known of the same definition, or in the place of what was known of
         another. Of a server that is gone nothing is kept."""
         ...
 
     async def known(
         self, caller: Principal, wanted: Mapping[ToolPlace, str]
-    ) -> Mapping[ToolPlace, SeenShape]:
+    ) -> Mapping[ToolPlace, ObservedSchema]:
         """Of each tool, if anything is known of the definition with this pin."""
         ...
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from portico.gateway.core.calls import Answer, KeptResult, ResultId
+from portico.gateway.core.calls import ResultId, StoredResult, ToolResult
 from portico.gateway.core.results import ResultPage, beginning, pages, text_of
 from portico.gateway.ports import Results
 from portico.guard.core.principals import Scope
 from portico.guard.core.vault import VaultClosed
 from portico.guard.ports import Contexts
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
@@ -21,7 +21,7 @@ _NOT_KEPT: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeepResult:
+class StoreResult:
     results: Results
     clock: Clock
     entropy: Entropy
@@ -30,20 +30,20 @@ class KeepResult:
     keep: timedelta = timedelta(days=1)
 
     async def __call__(
-        self, caller: Principal, answer: Answer, *, label: Label, untrusted: bool
-    ) -> tuple[Answer, ResultId | None]:
+        self, caller: Principal, answer: ToolResult, *, label: Label, untrusted: bool
+    ) -> tuple[ToolResult, ResultId | None]:
         """Its beginning all the same where nothing can be sealed; then there is no more of it."""
         text = text_of(answer)
         if len(text) <= self.page_size:
             return answer, None
-        kept = KeptResult(content=text, label=label, untrusted=untrusted)
+        kept = StoredResult(content=text, label=label, untrusted=untrusted)
         result = await self._kept(caller, kept)
         next_one = f'The next: read_result(result="{result}", page=2)' if result else _NOT_KEPT
         many = len(pages(text, self.page_size))
         note = f"[page 1 of {many}; {len(text):,} characters in all. {next_one}]"
         return beginning(answer, self.page_size, note), result
 
-    async def _kept(self, caller: Principal, kept: KeptResult) -> ResultId | None:
+    async def _kept(self, caller: Principal, kept: StoredResult) -> ResultId | None:
         now = self.clock.now()
         result = ResultId.mint(now, self.entropy)
         try:
@@ -69,7 +69,7 @@ class ReadResult:
 
     async def whole(self, caller: Principal, result: ResultId) -> str:
         """All of it at once, for whoever shows it in parts of their own. Raises as above."""
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         kept = await self.results.get(caller, result, self.clock.now())
-        await self.contexts.rise(caller, kept.label, untrusted=kept.untrusted)
+        await self.contexts.raise_taint(caller, kept.label, untrusted=kept.untrusted)
         return str(kept.content)

@@ -7,8 +7,8 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import LiveTool, Shelf
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CallableTool, CatalogSnapshot
 from portico.gateway.core.calls import Verb, verb_for
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.search import (
@@ -22,10 +22,10 @@ from portico.gateway.core.search import Hit as SearchHit
 from portico.gateway.core.search_scoring import ENCODER, STATIC
 from portico.gateway.core.surface import Card, card, fit
 from portico.gateway.core.untrusted_text import cut
-from portico.gateway.ports import Acquaintances, Embedder
+from portico.gateway.ports import Embedder, ToolUsageStore
 from portico.gateway.search_index import EncodeQuery, Finder
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
@@ -52,7 +52,7 @@ class Matches:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookUp:
+class RankTools:
     static: Embedder
     encode: EncodeQuery | None
 
@@ -117,7 +117,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     text: str
     """For a model; never over the budget."""
     tokens: int
@@ -141,22 +141,22 @@ def ignore_queries(caller: Principal, *queries: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindTools:
-    catalogues: Catalogues
-    look_up: LookUp
-    acquaintances: Acquaintances
+    catalogues: Catalogs
+    look_up: RankTools
+    tool_usage: ToolUsageStore
     tokenizer: Tokenizer
     clock: Clock
     budget: int
     """Tokens of a reply, where the caller names none."""
-    most: int = 20_000
+    limit: int = 20_000
     observer: QueryObserver = ignore_queries
 
     async def __call__(
         self, caller: Principal, queries: Sequence[str], *, budget: int | None = None
-    ) -> Found:
+    ) -> SearchResult:
         """Without a query: what this caller has found or used before."""
-        permit(caller, Scope.TOOLS_READ)
-        room = max(_SMALLEST, min(budget or self.budget, self.most))
+        require_scope(caller, Scope.TOOLS_READ)
+        room = max(_SMALLEST, min(budget or self.budget, self.limit))
         asked = [query.strip() for query in queries[:MOST_QUERIES] if query.strip()]
         if not asked:
             return await self._recalled(caller, room)
@@ -166,20 +166,20 @@ class FindTools:
         found = self._told(finder, matches.found, room, fits=matches.fits)
         if matches.fits:
             seen = [hit.ref for hit in found.hits]
-            await self.acquaintances.found(caller, seen, _short(asked), self.clock.now())
+            await self.tool_usage.found(caller, seen, _short(asked), self.clock.now())
             return found
-        near = nearest_servers(finder.shelf.servers, matches.elsewhere, _NEAREST)
+        near = nearest_servers(finder.snapshot.servers, matches.elsewhere, _NEAREST)
         return self._told(finder, matches.found[:_WEAK], room, fits=False, near=near)
 
-    async def _recalled(self, caller: Principal, room: int) -> Found:
+    async def _recalled(self, caller: Principal, room: int) -> SearchResult:
         shelf = await self.catalogues.offered(caller)
-        known = await self.acquaintances.known(caller, _MOST)
+        known = await self.tool_usage.known(caller, _MOST)
         hits, cards = _shown(
             shelf, [Match(ref, 0.0, f"found for: {query}") for ref, query in known]
         )
         header = "Tools you found or used before." if hits else "You have found no tools yet."
         fitted = fit(cards, room, self.tokenizer.count, header=header, footer=_more)
-        return Found(fitted.text, fitted.tokens, hits, fits=bool(hits))
+        return SearchResult(fitted.text, fitted.tokens, hits, fits=bool(hits))
 
     def _told(
         self,
@@ -189,19 +189,19 @@ class FindTools:
         *,
         fits: bool,
         near: Sequence[Nearest] = (),
-    ) -> Found:
-        hits, cards = _shown(finder.shelf, found)
+    ) -> SearchResult:
+        hits, cards = _shown(finder.snapshot, found)
         fitted = fit(
             cards[: max(_WEAK, room // _A_CARD)],
             room,
             self.tokenizer.count,
-            header=_header(finder.shelf, hits, near, fits=fits),
+            header=_header(finder.snapshot, hits, near, fits=fits),
             footer=_more,
         )
-        return Found(fitted.text, fitted.tokens, hits, fits, near)
+        return SearchResult(fitted.text, fitted.tokens, hits, fits, near)
 
 
-def _shown(shelf: Shelf, found: Sequence[Match]) -> tuple[Sequence[Hit], Sequence[Card]]:
+def _shown(shelf: CatalogSnapshot, found: Sequence[Match]) -> tuple[Sequence[Hit], Sequence[Card]]:
     """What is on the shelf now; an index may be older than it."""
     tools = [(shelf.tools[it.ref], it) for it in found if it.ref in shelf.tools]
     cards = [card(tool.ref, tool.definition, tool.effect, why=it.why) for tool, it in tools]
@@ -209,7 +209,7 @@ def _shown(shelf: Shelf, found: Sequence[Match]) -> tuple[Sequence[Hit], Sequenc
     return hits, cards
 
 
-def _hit(tool: LiveTool, match: Match, shown: Card) -> Hit:
+def _hit(tool: CallableTool, match: Match, shown: Card) -> Hit:
     return Hit(
         ref=tool.ref,
         effect=tool.effect,
@@ -221,7 +221,9 @@ def _hit(tool: LiveTool, match: Match, shown: Card) -> Hit:
     )
 
 
-def _header(shelf: Shelf, hits: Sequence[Hit], near: Sequence[Nearest], *, fits: bool) -> str:
+def _header(
+    shelf: CatalogSnapshot, hits: Sequence[Hit], near: Sequence[Nearest], *, fits: bool
+) -> str:
     if fits:
         return "Best first. [read] is called with call_read, [write] with call_write, and so on."
     told = [

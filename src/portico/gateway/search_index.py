@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.catalog_snapshot import CatalogSnapshot
 from portico.gateway.core.catalog_snapshot import Definition, ToolRef
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.search import SearchIndex, texts_to_index
@@ -29,8 +29,8 @@ a process that ends in between has not worked for nothing."""
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    shelf: Shelf
-    indexed: Shelf
+    snapshot: CatalogSnapshot
+    indexed: CatalogSnapshot
     """What the indexes were made of: the shelf, or one that came before it."""
     live: SearchIndex
     waiting: SearchIndex
@@ -43,12 +43,14 @@ class Finder:
     allowed: NDArray[np.bool_] | None = None
     """Which of the tools of `live` are still on the shelf; None for all of them."""
 
-    def on(self, shelf: Shelf) -> "Finder":
+    def on(self, shelf: CatalogSnapshot) -> "Finder":
         """The same, over a newer shelf: what is not on it any more is not found."""
-        if shelf is self.shelf:
+        if shelf is self.snapshot:
             return self
         here = (ToolRef.parse(tool.ref) in shelf.tools for tool in self.live.tools)
-        return replace(self, shelf=shelf, allowed=np.fromiter(here, np.bool_, len(self.live.tools)))
+        return replace(
+            self, snapshot=shelf, allowed=np.fromiter(here, np.bool_, len(self.live.tools))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,9 @@ class BuildIndex:
     vectors: Vectors
     stem: Callable[[str], str]
 
-    async def __call__(self, caller: Principal, shelf: Shelf, before: Finder | None) -> Finder:
+    async def __call__(
+        self, caller: Principal, shelf: CatalogSnapshot, before: Finder | None
+    ) -> Finder:
         """With what is there at once: the words, the static vectors, and those of the encoder if
         every one of them was made before."""
         live, hidden = await asyncio.to_thread(_texts, shelf)
@@ -145,13 +149,13 @@ def _rows(texts: Sequence[str], vectors: Mapping[str, Floats], embedder: Embedde
     return np.stack([vectors[text] for text in texts])
 
 
-def _texts(shelf: Shelf) -> tuple[list[ToolText], list[ToolText]]:
+def _texts(shelf: CatalogSnapshot) -> tuple[list[ToolText], list[ToolText]]:
     live = [_text(shelf, ref, tool.definition) for ref, tool in shelf.tools.items()]
     hidden = [_text(shelf, ref, tool.definition) for ref, (_, tool) in shelf.waiting.items()]
     return live, hidden
 
 
-def _text(shelf: Shelf, ref: ToolRef, definition: Definition) -> ToolText:
+def _text(shelf: CatalogSnapshot, ref: ToolRef, definition: Definition) -> ToolText:
     properties = definition.input_schema.get("properties")
     named = properties if isinstance(properties, Mapping) else {}
     return ToolText(
@@ -180,7 +184,7 @@ not each of them."""
 class EncodeQuery:
     encoder: Embedder
     clock: Clock
-    patience: timedelta = timedelta(seconds=5)
+    wait_timeout: timedelta = timedelta(seconds=5)
     _rests_until: datetime | None = None
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
@@ -188,12 +192,12 @@ class EncodeQuery:
         if self._rests_until is not None and self.clock.now() < self._rests_until:
             return None
         try:
-            async with asyncio.timeout(self.patience.total_seconds()):
+            async with asyncio.timeout(self.wait_timeout.total_seconds()):
                 return await self.encoder.embed(texts)
         except EmbedderUnavailable as error:
             self._rest(str(error))
         except TimeoutError:
-            self._rest(f"it did not answer within {self.patience.total_seconds():g} s")
+            self._rest(f"it did not answer within {self.wait_timeout.total_seconds():g} s")
         return None
 
     def _rest(self, reason: str) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from portico.engine.ports import Bus
 from portico.gateway.catalog import CATALOGUE
 from portico.gateway.core.calls import about_acceptance, about_server
-from portico.gateway.core.catalog_snapshot import Definition, Standing, Tool, ToolRef
+from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef, ToolStatus
 from portico.gateway.core.effects import ShippedEffects
 from portico.gateway.core.errors import (
     NotStartedHere,
@@ -34,13 +34,13 @@ from portico.gateway.core.server_approval import (
     propose,
 )
 from portico.gateway.core.servers import Http, Server, Stdio, Unboxed, let_out, standing
-from portico.gateway.ports import Servers, Tools, Walls
-from portico.gateway.servers import Held, held
+from portico.gateway.ports import ServerConfinement, Servers, Tools
+from portico.gateway.servers import ConfinementStatus, held
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import fits
 from portico.guard.ports import Audit
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
@@ -51,7 +51,7 @@ _log: Final = logging.getLogger("portico.sandbox")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolReview:
     tool: Tool
-    standing: Standing
+    status: ToolStatus
     proposal: Proposal
     changes: Sequence[Change]
     """Since it was accepted."""
@@ -62,7 +62,7 @@ class ServerReview:
     server: Server
     command: str
     """Exactly what would be started, or asked."""
-    held: Held
+    held: ConfinementStatus
     """What it may reach once it is started."""
     launch_changes: Sequence[Change]
     """Since it was allowed to be started."""
@@ -79,12 +79,12 @@ class ServerReview:
 class ReviewServers:
     servers: Servers
     tools: Tools
-    walls: Walls
+    confinement: ServerConfinement
     shipped: ShippedEffects
 
     async def __call__(self, caller: Principal, name: str | None = None) -> Sequence[ServerReview]:
         """One server, or all of them. Raises `NotPermitted`, `ServerNotFound`."""
-        permit(caller, Scope.SERVERS_APPROVE)
+        require_scope(caller, Scope.SERVERS_APPROVE)
         if name is not None:
             server = await self.servers.get(caller, name)
             return [await self._review(server, await self.tools.of(caller, server))]
@@ -92,14 +92,14 @@ class ReviewServers:
         return [await self._review(server, every.get(server.id, ())) for server in servers]
 
     async def _review(self, server: Server, tools: Sequence[Tool]) -> ServerReview:
-        within = await held(server, self.walls)
+        within = await held(server, self.confinement)
         return await asyncio.to_thread(_review, server, tools, within, self.shipped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproveLaunch:
     servers: Servers
-    walls: Walls
+    confinement: ServerConfinement
     audit: Audit
     bus: Bus
     clock: Clock
@@ -112,7 +112,7 @@ class ApproveLaunch:
         there is none; an approval without it takes it back. Raises `NotPermitted`,
         `ServerNotFound`, `UnboxedRefused`, and `PinMoved` if it would be started otherwise by
         now."""
-        permit(caller, Scope.SERVERS_APPROVE)
+        require_scope(caller, Scope.SERVERS_APPROVE)
         async with self.servers.changing(caller, name) as before:
             if before.gone_at is not None:
                 raise ServerGone(name, before.origin)
@@ -120,7 +120,7 @@ class ApproveLaunch:
                 raise PinMoved(name)
             approved = replace(
                 before,
-                unboxed=await self._consent(caller, before) if unboxed else None,
+                unsandboxed=await self._consent(caller, before) if unboxed else None,
                 approved_launch_pin=launch_pin,
                 approved_launch=before.launch,
                 tools_accepted=before.tools_accepted and before.approved_launch_pin == launch_pin,
@@ -140,7 +140,7 @@ class ApproveLaunch:
     async def _consent(self, caller: Principal, server: Server) -> Unboxed:
         if not isinstance(server.launch, Stdio):
             raise NotStartedHere(server.name)
-        if not await self.walls.lacking():
+        if not await self.confinement.lacking():
             raise UnboxedRefused(server.name, let_out(server.name, server.launch_pin))
         return Unboxed(by=caller.name, at=self.clock.now(), launch_pin=server.launch_pin)
 
@@ -157,7 +157,7 @@ class AcceptTools:
     async def __call__(self, caller: Principal, name: str, pin: str, effects: Effects) -> Server:
         """`pin` is the one of the review. Raises `NotPermitted`, `ServerNotFound`, `ToolNotFound`,
         `ToolRefused`, and `PinMoved` if it offers something else by now, or nothing yet."""
-        permit(caller, Scope.SERVERS_APPROVE)
+        require_scope(caller, Scope.SERVERS_APPROVE)
         async with self.servers.changing(caller, name) as before:
             if before.gone_at is not None:
                 raise ServerGone(name, before.origin)
@@ -181,7 +181,7 @@ def _signed(server: Server, caller: Principal, clock: Clock) -> Server:
 
 
 def _review(
-    server: Server, tools: Sequence[Tool], within: Held, shipped: ShippedEffects
+    server: Server, tools: Sequence[Tool], within: ConfinementStatus, shipped: ShippedEffects
 ) -> ServerReview:
     accepted = {"instructions": server.accepted_instructions, **server.accepted_offers}
     seen = {"instructions": server.instructions, **server.offers}
@@ -206,7 +206,7 @@ def _tool_review(server: Server, tool: Tool, shipped: ShippedEffects) -> ToolRev
     before = tool.accepted
     return ToolReview(
         tool=tool,
-        standing=standing(server, tool),
+        status=standing(server, tool),
         proposal=_proposal(server, tool.definition, shipped),
         changes=() if before is None else diff_definitions(before, tool.definition),
     )
@@ -243,9 +243,9 @@ class SetEffects:
         that another is unknown again. What waits is decided where it is approved, with the
         definition on view. Raises `NotPermitted`; and where nothing live fits, `ToolRefused`,
         `ToolQuarantined` or `ToolNotFound`."""
-        permit(caller, Scope.SERVERS_APPROVE)
+        require_scope(caller, Scope.SERVERS_APPROVE)
         found: list[EffectSet] = []
-        waiting: list[tuple[Standing, Tool]] = []
+        waiting: list[tuple[ToolStatus, Tool]] = []
         every = await self.tools.all(caller)
         for server in await self.servers.all(caller):
             if not any(fits(str(tool.ref), [pattern]) for tool in every.get(server.id, ())):
@@ -260,11 +260,11 @@ class SetEffects:
 
     async def _of(
         self, caller: Principal, name: str, pattern: str, effect: Effect
-    ) -> tuple[Sequence[EffectSet], Sequence[tuple[Standing, Tool]]]:
+    ) -> tuple[Sequence[EffectSet], Sequence[tuple[ToolStatus, Tool]]]:
         async with self.servers.changing(caller, name) as server:
             tools = await self.tools.of(caller, server)
             meant = [tool for tool in tools if fits(str(tool.ref), [pattern])]
-            live = [tool for tool in meant if standing(server, tool) is Standing.LIVE]
+            live = [tool for tool in meant if standing(server, tool) is ToolStatus.LIVE]
             if live:
                 await self._put(caller, server, tools, {tool.ref for tool in live}, effect)
         changes = [EffectSet(ref=it.ref, before=it.effect, after=effect) for it in live]
@@ -288,7 +288,7 @@ class SetEffects:
                 AuditEntry(
                     action="tool.effect_set",
                     subject=str(it.ref),
-                    facts={"pin": it.pin, "was": str(it.effect), "now": str(effect)},
+                    details={"pin": it.pin, "was": str(it.effect), "now": str(effect)},
                 )
                 for it in tools
                 if it.ref in meant
@@ -297,11 +297,11 @@ class SetEffects:
 
 
 def _why(
-    pattern: str, waiting: Sequence[tuple[Standing, Tool]]
+    pattern: str, waiting: Sequence[tuple[ToolStatus, Tool]]
 ) -> ToolRefused | ToolQuarantined | ToolNotFound:
     for stands, tool in waiting:
-        if stands is Standing.REFUSED:
+        if stands is ToolStatus.REFUSED:
             return ToolRefused(str(tool.ref), tool.refused or "")
-        if stands is not Standing.GONE:
+        if stands is not ToolStatus.GONE:
             return ToolQuarantined(str(tool.ref), tool.ref.server)
     return ToolNotFound(pattern)

@@ -13,20 +13,20 @@ from portico.engine.ports import Bus
 from portico.gateway.catalog import CATALOGUE
 from portico.gateway.core.calls import about_server
 from portico.gateway.core.catalog_snapshot import Tool
-from portico.gateway.core.config_documents import Described, Problem, Wish
-from portico.gateway.core.errors import BadLaunch, PinMoved, ServerExists, ServerNotFound
+from portico.gateway.core.config_documents import Described, Problem, ServerSpec
+from portico.gateway.core.errors import InvalidLaunch, PinMoved, ServerExists, ServerNotFound
 from portico.gateway.core.launch import check_launch
 from portico.gateway.core.pins import launch_pin
 from portico.gateway.core.server_approval import Proposed
-from portico.gateway.core.server_files import Fate, as_wished, fate_of, newly_wished
+from portico.gateway.core.server_files import ReconcileAction, as_wished, fate_of, newly_wished
 from portico.gateway.core.servers import ADDED, OURS, Server, ServerId
 from portico.gateway.core.start_diagnostics import advice
 from portico.gateway.discovery import IndexServer
 from portico.gateway.ports import Servers, Sources, Upstreams, house
 from portico.gateway.server_approval import AcceptTools, ApproveLaunch, ReviewServers, ServerReview
 from portico.guard.core.principals import Scope
-from portico.guard.ports import Audit, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.budget import Tokens
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.effect import Effect
@@ -41,7 +41,7 @@ _TRIES: Final = 5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconcileServers:
     servers: Servers
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     upstreams: Upstreams
     bus: Bus
@@ -49,17 +49,17 @@ class ReconcileServers:
     entropy: Entropy
 
     async def __call__(
-        self, caller: Principal, origin: str, wishes: Sequence[Wish]
-    ) -> Mapping[str, Fate]:
+        self, caller: Principal, origin: str, wishes: Sequence[ServerSpec]
+    ) -> Mapping[str, ReconcileAction]:
         """What changed, by the names of the servers.
 
         `wishes` are all that the file at `origin` describes, none if there is no such file any
         more; one that cannot be read says nothing, and is not reconciled. What a file has
         switched off, or what nobody could start, is not asked for. Raises `NotPermitted`.
         """
-        permit(caller, Scope.SERVERS_WRITE)
+        require_scope(caller, Scope.SERVERS_WRITE)
         wanted = {wish.where: wish for wish in wishes if wish.enabled and _sound(wish)}
-        fates: dict[str, Fate] = {}
+        fates: dict[str, ReconcileAction] = {}
         for server in await self.servers.all(caller):
             if server.origin == origin:
                 wish = wanted.pop(server.entry or "", None)
@@ -69,13 +69,13 @@ class ReconcileServers:
         if fates:
             self.bus.wake(caller.space, CATALOGUE)
         for name, fate in fates.items():
-            if fate in {Fate.CHANGED, Fate.GONE, Fate.FORGOTTEN}:
+            if fate in {ReconcileAction.CHANGED, ReconcileAction.GONE, ReconcileAction.FORGOTTEN}:
                 await self.upstreams.stop(caller.space, name)
         return fates
 
     async def _seen_to(
-        self, caller: Principal, server: Server, wish: Wish | None
-    ) -> Mapping[str, Fate]:
+        self, caller: Principal, server: Server, wish: ServerSpec | None
+    ) -> Mapping[str, ReconcileAction]:
         fate = None
         with suppress(ServerNotFound):  # another process has forgotten it meanwhile
             async with self.servers.changing(caller, server.name) as before:
@@ -90,7 +90,9 @@ class ReconcileServers:
                     await self.audit.note(caller, entry)
         return {} if fate is None else {server.name: fate}
 
-    async def _added(self, caller: Principal, origin: str, wish: Wish) -> Mapping[str, Fate]:
+    async def _added(
+        self, caller: Principal, origin: str, wish: ServerSpec
+    ) -> Mapping[str, ReconcileAction]:
         """Nothing if another process was faster, which reads the same file."""
         for _ in range(_TRIES):
             others, now = await self.servers.all(caller), self.clock.now()
@@ -99,17 +101,17 @@ class ReconcileServers:
             id_ = ServerId.mint(now, self.entropy)
             server = newly_wished(id_, origin, wish, others, now)
             with suppress(ServerExists):  # somebody has taken the name meanwhile
-                async with self.together(caller):
+                async with self.unit_of_work(caller):
                     await self.servers.add(caller, server)
                     await self.audit.note(caller, about_server("server.added", server))
-                return {server.name: Fate.ADDED}
+                return {server.name: ReconcileAction.ADDED}
         raise ServerExists(wish.name, wish.name)
 
 
-def _sound(wish: Wish) -> bool:
+def _sound(wish: ServerSpec) -> bool:
     try:
         check_launch(wish.launch)
-    except BadLaunch:
+    except InvalidLaunch:
         return False
     return True
 
@@ -128,7 +130,7 @@ class FollowSources:
     """How many servers are asked what they offer at the same time."""
     pause: timedelta = timedelta(seconds=10)
     """After which it is tried again what could not be done."""
-    _wished: dict[str, Sequence[Wish]] = field(default_factory=dict)
+    _wished: dict[str, Sequence[ServerSpec]] = field(default_factory=dict)
     _said: dict[str, Sequence[Problem]] = field(default_factory=dict)
     _asking: set[str] = field(default_factory=set)
 
@@ -162,7 +164,9 @@ class FollowSources:
         for origin in {each.origin for each in await self.servers.all(caller)} - named:
             await self._reconciled(caller, origin, [])
 
-    async def _reconciled(self, caller: Principal, origin: str, wishes: Sequence[Wish]) -> None:
+    async def _reconciled(
+        self, caller: Principal, origin: str, wishes: Sequence[ServerSpec]
+    ) -> None:
         """Some clients write their file every few seconds, and mostly other things than servers."""
         if self._wished.get(origin) != wishes:
             await self.reconcile(caller, origin, wishes)
@@ -214,7 +218,7 @@ def told(origin: str, problem: Problem) -> str:
     return f"{place}: {problem.server or 'the file'}: {problem.reason}"
 
 
-Place = tuple[str, str]
+SourcePosition = tuple[str, str]
 """A file, and where in it a server is described."""
 
 
@@ -258,7 +262,7 @@ class ImportServers:
     """How many are started at the same time."""
 
     async def __call__(
-        self, caller: Principal, described: Sequence[Described], chosen: AbstractSet[Place]
+        self, caller: Principal, described: Sequence[Described], chosen: AbstractSet[SourcePosition]
     ) -> AsyncGenerator[Progress, None]:
         """All that the files describe is known from now on; what was chosen is approved exactly
         as it is described here, started and asked. Each server comes twice: when it is started,
@@ -277,7 +281,7 @@ class ImportServers:
                 yield await told.get()
 
     async def _approved(
-        self, caller: Principal, wanted: dict[Place, str]
+        self, caller: Principal, wanted: dict[SourcePosition, str]
     ) -> tuple[Sequence[Server], Sequence[NotListed]]:
         approved: list[Server] = []
         refused: list[NotListed] = []
@@ -310,7 +314,7 @@ class ImportServers:
         indexed = await self.index(caller, name)
         [review] = await self.review(caller, name)
         effects = list(_proposed(review))
-        reads = sum(effect.reads_only for effect in effects)
+        reads = sum(effect.is_read_only for effect in effects)
         others = sum(effect.destroys for effect in effects)
         return Listed(
             server=name,
@@ -323,7 +327,7 @@ class ImportServers:
         )
 
     def _not_listed(self, caller: Principal, server: Server, error: PorticoError) -> NotListed:
-        words = self.upstreams.vitals(caller.space, server.name).last_words
+        words = self.upstreams.health(caller.space, server.name).last_words
         fix = advice(server.launch, str(error), words) or error.fix
         return NotListed(server=server.name, reason=str(error), fix=fix)
 
@@ -347,8 +351,8 @@ class AcceptListed:
 
 
 def _wanted(
-    described: Sequence[Described], chosen: AbstractSet[Place]
-) -> Iterator[tuple[Place, str]]:
+    described: Sequence[Described], chosen: AbstractSet[SourcePosition]
+) -> Iterator[tuple[SourcePosition, str]]:
     for file in described:
         for wish in file.wishes:
             if (file.origin, wish.where) in chosen:

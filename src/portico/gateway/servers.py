@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from portico.engine.ports import Bus
 from portico.gateway.catalog import CATALOGUE
-from portico.gateway.core.calls import Vitals, about_server
-from portico.gateway.core.catalog_snapshot import Standing, server_name
+from portico.gateway.core.calls import ServerHealth, about_server
+from portico.gateway.core.catalog_snapshot import ToolStatus, server_name
 from portico.gateway.core.errors import ServerBuiltIn, ServerExists, ServerNotFound, ServerNotOurs
 from portico.gateway.core.launch import check_launch
 from portico.gateway.core.pins import launch_pin
@@ -17,16 +17,16 @@ from portico.gateway.core.servers import (
     OURS,
     RESERVED,
     Confinement,
+    ConfinementMode,
     FromSecret,
-    Hold,
     Http,
     Inside,
     Launch,
     Server,
     ServerId,
     Stdio,
-    Tally,
     Template,
+    ToolCounts,
     Value,
     as_approved,
     check_may_start,
@@ -36,12 +36,12 @@ from portico.gateway.core.servers import (
 )
 from portico.gateway.core.untrusted_text import look_alike
 from portico.gateway.discovery import Indexed, IndexServer
-from portico.gateway.ports import Servers, Tools, Upstreams, Walls
+from portico.gateway.ports import ServerConfinement, Servers, Tools, Upstreams
 from portico.guard.core.errors import Overreach
 from portico.guard.core.principals import Scope
 from portico.guard.core.secrets import Source, parse_ref
-from portico.guard.ports import Audit, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.budget import Tokens
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.json import JsonObject
@@ -105,7 +105,7 @@ class LabelServer:
         """By somebody who is cleared for what it was and for what it becomes: nobody lowers what
         they may not read, or hides it from themselves. Raises `NotPermitted`, `ServerNotFound`,
         `Overreach`."""
-        permit(caller, Scope.SERVERS_APPROVE)
+        require_scope(caller, Scope.SERVERS_APPROVE)
         async with self.servers.changing(caller, name) as before:
             server = _labelled(before, wish)
             _check(caller, before, server)
@@ -177,56 +177,56 @@ def _values(launch: Launch) -> Iterator[Value]:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ConfinementStatus:
     confinement: Confinement
     said: str
     """In one line."""
 
 
-async def held(server: Server, walls: Walls) -> Held:
+async def held(server: Server, walls: ServerConfinement) -> ConfinementStatus:
     confinement = await _confinement(server, walls)
-    return Held(confinement, said(confinement, walls.home))
+    return ConfinementStatus(confinement, said(confinement, walls.home))
 
 
-async def _confinement(server: Server, walls: Walls) -> Confinement:
+async def _confinement(server: Server, walls: ServerConfinement) -> Confinement:
     match server.launch:
         case Http():
-            return Confinement(hold=Hold.ELSEWHERE, profile=None)
+            return Confinement(mode=ConfinementMode.ELSEWHERE, profile=None)
         case Inside():
-            return Confinement(hold=Hold.OURS, profile=None)
+            return Confinement(mode=ConfinementMode.OURS, profile=None)
         case launch:
             profile = server.profile
             hold = hold_of(
                 server.name,
                 server.launch_pin,
-                server.unboxed,
+                server.unsandboxed,
                 offered=await walls.offered(),
                 lacking=await walls.lacking(),
                 named=walls.named,
             )
             return Confinement(
-                hold=hold,
+                mode=hold,
                 profile=await walls.default(launch) if profile is None else profile,
                 stated=profile is not None,
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerWish:
+class ServerRegistration:
     name: str
     launch: Launch
     timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerLook:
+class ServerDetails:
     server: Server
-    vitals: Vitals
+    health: ServerHealth
     """In this process."""
-    tools: Mapping[Standing, int]
+    tools: Mapping[ToolStatus, int]
     tokens: Tokens
     """What its tools would cost a client without a gateway."""
-    held: Held
+    held: ConfinementStatus
     """What it may reach."""
 
 
@@ -235,16 +235,16 @@ class AddServer:
     servers: Servers
     names: Servers
     """All of them, whoever may know of which: two of one name would be one to everybody."""
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     bus: Bus
     clock: Clock
     entropy: Entropy
 
-    async def __call__(self, caller: Principal, wish: ServerWish) -> Server:
-        """It is not started before somebody approves it. Raises `NotPermitted`, `BadLaunch`,
-        `BadServerName`, `ServerExists`."""
-        permit(caller, Scope.SERVERS_WRITE)
+    async def __call__(self, caller: Principal, wish: ServerRegistration) -> Server:
+        """It is not started before somebody approves it. Raises `NotPermitted`, `InvalidLaunch`,
+        `InvalidServerName`, `ServerExists`."""
+        require_scope(caller, Scope.SERVERS_WRITE)
         check_launch(wish.launch)
         name, now = server_name(wish.name), self.clock.now()
         names = [*RESERVED, *(server.name for server in await self.names.all(caller))]
@@ -260,7 +260,7 @@ class AddServer:
             created_at=now,
             timeout=wish.timeout,
         )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.servers.add(caller, server)
             await self.audit.note(caller, about_server("server.added", server))
         self.bus.wake(caller.space, CATALOGUE)
@@ -277,7 +277,7 @@ class RemoveServer:
     async def __call__(self, caller: Principal, name: str) -> None:
         """Raises `NotPermitted`, `ServerNotFound`, `ServerBuiltIn` for a part of Portico, and
         `ServerNotOurs` for one that its file still names."""
-        permit(caller, Scope.SERVERS_WRITE)
+        require_scope(caller, Scope.SERVERS_WRITE)
         async with self.servers.changing(caller, name) as server:
             if server.origin == OURS:
                 raise ServerBuiltIn(name)
@@ -299,7 +299,7 @@ class SwitchServer:
     async def __call__(self, caller: Principal, name: str, *, enabled: bool) -> Server:
         """Wherever it is described: what was approved stays approved. Raises `NotPermitted`,
         `ServerNotFound`."""
-        permit(caller, Scope.SERVERS_WRITE)
+        require_scope(caller, Scope.SERVERS_WRITE)
         async with self.servers.changing(caller, name) as before:
             server = replace(before, enabled=enabled)
             await self.servers.put(caller, server)
@@ -322,7 +322,7 @@ class RestartServer:
 
     async def __call__(self, caller: Principal, name: str) -> Indexed:
         """And ask it anew what it offers. Raises `NotPermitted`, and what starting it may raise."""
-        permit(caller, Scope.SERVERS_WRITE)
+        require_scope(caller, Scope.SERVERS_WRITE)
         check_may_start(await self.servers.get(caller, name))
         await self.upstreams.stop(caller.space, name)
         return await self.index_server(caller, name)
@@ -333,20 +333,20 @@ class ListServers:
     servers: Servers
     tools: Tools
     upstreams: Upstreams
-    walls: Walls
+    confinement: ServerConfinement
 
-    async def __call__(self, caller: Principal) -> Sequence[ServerLook]:
+    async def __call__(self, caller: Principal) -> Sequence[ServerDetails]:
         """By name. What servers say is told as far as it is approved, unless the caller is one
         who approves."""
-        permit(caller, Scope.SERVERS_READ)
+        require_scope(caller, Scope.SERVERS_READ)
         counted = await self.tools.tally(caller)
         return [
             _look(
                 caller,
                 server,
-                counted.get(server.id, Tally()),
+                counted.get(server.id, ToolCounts()),
                 self.upstreams,
-                await held(server, self.walls),
+                await held(server, self.confinement),
             )
             for server in await self.servers.all(caller)
         ]
@@ -357,24 +357,28 @@ class ShowServer:
     servers: Servers
     tools: Tools
     upstreams: Upstreams
-    walls: Walls
+    confinement: ServerConfinement
 
-    async def __call__(self, caller: Principal, name: str) -> ServerLook:
+    async def __call__(self, caller: Principal, name: str) -> ServerDetails:
         """As `ListServers` tells it. Raises `ServerNotFound`."""
-        permit(caller, Scope.SERVERS_READ)
+        require_scope(caller, Scope.SERVERS_READ)
         server = await self.servers.get(caller, name)
-        counted = (await self.tools.tally(caller)).get(server.id, Tally())
-        return _look(caller, server, counted, self.upstreams, await held(server, self.walls))
+        counted = (await self.tools.tally(caller)).get(server.id, ToolCounts())
+        return _look(caller, server, counted, self.upstreams, await held(server, self.confinement))
 
 
 def _look(
-    caller: Principal, server: Server, counted: Tally, upstreams: Upstreams, within: Held
-) -> ServerLook:
-    vitals = upstreams.vitals(caller.space, server.name)
+    caller: Principal,
+    server: Server,
+    counted: ToolCounts,
+    upstreams: Upstreams,
+    within: ConfinementStatus,
+) -> ServerDetails:
+    vitals = upstreams.health(caller.space, server.name)
     approves = caller.may(Scope.SERVERS_APPROVE)
-    return ServerLook(
+    return ServerDetails(
         server=server if approves else as_approved(server),
-        vitals=vitals if approves else replace(vitals, last_words=()),
+        health=vitals if approves else replace(vitals, last_words=()),
         tools=standings(server, counted),
         tokens=counted.tokens,
         held=within,

@@ -3,13 +3,13 @@
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
-from portico.gateway.core.calls import Target
+from portico.gateway.core.calls import UpstreamTarget
 from portico.gateway.core.servers import Server
 from portico.gateway.core.start_diagnostics import how_to_mend
 from portico.gateway.discovery import IndexServer
 from portico.gateway.ports import Servers, Upstreams
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.errors import PorticoError
 from portico.kernel.principal import Principal
 
@@ -30,7 +30,7 @@ class ExamineServers:
 
     async def ailing(self, caller: Principal) -> Sequence[Server]:
         """That may be started, and could not be asked the last time."""
-        permit(caller, Scope.SERVERS_WRITE)
+        require_scope(caller, Scope.SERVERS_WRITE)
         return [each for each in await self.servers.all(caller) if _ails(each)]
 
     async def __call__(self, caller: Principal, *, mend: bool) -> AsyncGenerator[Examined, None]:
@@ -45,9 +45,11 @@ class ExamineServers:
                 await self.index(caller, server.name)
             else:
                 links = caller.may(Scope.TOOLS_WRITE)
-                await self.upstreams.look(Target.of(caller.space, server, caller.id, links=links))
+                await self.upstreams.look(
+                    UpstreamTarget.of(caller.space, server, caller.id, links=links)
+                )
         except PorticoError as error:
-            words = self.upstreams.vitals(caller.space, server.name).last_words
+            words = self.upstreams.health(caller.space, server.name).last_words
             fix = how_to_mend(server, str(error), words) or error.fix
             return Examined(server=server.name, reason=str(error), fix=fix)
         return Examined(server=server.name)

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final
 
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import LiveTool, Shelf
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CallableTool, CatalogSnapshot
 from portico.gateway.core.catalog_snapshot import ToolRef, vendor_name
-from portico.gateway.core.errors import BadToolRef, ToolNotFound
-from portico.gateway.core.inferred_schema import SeenShape
+from portico.gateway.core.errors import InvalidToolRef, ToolNotFound
+from portico.gateway.core.inferred_schema import ObservedSchema
 from portico.gateway.core.surface import (
     HotTool,
     describe,
@@ -21,9 +21,9 @@ from portico.gateway.core.surface import (
     search_description,
 )
 from portico.gateway.inferred_schema import KnownShapes
-from portico.gateway.ports import Acquaintances, Servers, Tools
+from portico.gateway.ports import Servers, Tools, ToolUsageStore
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.budget import Tokenizer, Tokens
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
@@ -45,7 +45,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeTools:
-    catalogues: Catalogues
+    catalogues: Catalogs
     known_shapes: KnownShapes
     tokenizer: Tokenizer
     budget: int
@@ -57,7 +57,7 @@ class DescribeTools:
     ) -> Described:
         """The first is given whatever it costs: a tool that cannot be described cannot be
         called. Raises `ToolNotFound` and the like if there is not even one."""
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         shelf = await self.catalogues.offered(caller)
         known = await self.known_shapes(caller, shelf, _refs(names))
         tools: list[JsonObject] = []
@@ -92,11 +92,13 @@ class DescribeTools:
 
 def _refs(names: Sequence[str]) -> Iterator[ToolRef]:
     for name in names[:_MOST]:
-        with suppress(BadToolRef):
+        with suppress(InvalidToolRef):
             yield ToolRef.parse(name)
 
 
-def _described(shelf: Shelf, name: str, known: Mapping[ToolRef, SeenShape]) -> JsonObject:
+def _described(
+    shelf: CatalogSnapshot, name: str, known: Mapping[ToolRef, ObservedSchema]
+) -> JsonObject:
     tool = shelf.find(ToolRef.parse(name))
     return describe(tool.ref, tool.definition, tool.effect, known.get(tool.ref))
 
@@ -139,8 +141,8 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowSurface:
-    catalogues: Catalogues
-    acquaintances: Acquaintances
+    catalogues: Catalogs
+    tool_usage: ToolUsageStore
     tokenizer: Tokenizer
     clock: Clock
     cap: int
@@ -150,20 +152,20 @@ class ShowSurface:
     _kept: dict[PrincipalId, _Kept] = field(default_factory=dict)
 
     async def __call__(self, caller: Principal) -> Surface:
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         shelf = await self.catalogues.offered(caller)
         now = self.clock.now()
         kept = self._kept.get(caller.id)
         if kept is not None and kept.version is shelf.version and now < kept.until:
             return kept.surface
-        used = await self.acquaintances.most_used(caller, _CONSIDERED)
+        used = await self.tool_usage.most_used(caller, _CONSIDERED)
         surface = self._made(shelf, used)
         if len(self._kept) >= _REMEMBERED:
             self._kept.clear()
         self._kept[caller.id] = _Kept(shelf.version, surface, now + self.steady)
         return surface
 
-    def _made(self, shelf: Shelf, used: Sequence[ToolRef]) -> Surface:
+    def _made(self, shelf: CatalogSnapshot, used: Sequence[ToolRef]) -> Surface:
         description = search_description(shelf.counts, self._fits)
         left = self.cap - sum(map(self._tokens, fixed_tools(description)))
         tools = [shelf.tools[ref] for ref in used if ref in shelf.tools]
@@ -172,7 +174,7 @@ class ShowSurface:
     def _fits(self, text: str) -> bool:
         return self.tokenizer.count(text) <= OF_THE_SEARCH
 
-    def _hot(self, tools: Sequence[LiveTool], left: int) -> Sequence[HotTool]:
+    def _hot(self, tools: Sequence[CallableTool], left: int) -> Sequence[HotTool]:
         """Those that fit, however many: a large one gives way to smaller ones after it."""
         hot: list[HotTool] = []
         taken: set[str] = set()
@@ -209,7 +211,7 @@ class WeighContext:
 
     async def __call__(self, caller: Principal) -> ContextWeight:
         """Of the servers that are in use. Raises `NotPermitted`."""
-        permit(caller, Scope.SERVERS_READ)
+        require_scope(caller, Scope.SERVERS_READ)
         tallies = await self.tools.tally(caller)
         in_use = [each for each in await self.servers.all(caller) if each.may_start]
         counted = {each.name: tallies[each.id] for each in in_use if each.id in tallies}

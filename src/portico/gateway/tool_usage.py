@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.gateway.ports import Acquaintances, keep_written
+from portico.gateway.ports import ToolUsageStore, keep_written
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId
@@ -13,8 +13,8 @@ from portico.kernel.principal import Principal
 
 
 @dataclass(slots=True, kw_only=True)
-class Habits:
-    acquaintances: Acquaintances
+class ToolUsageRecorder:
+    tool_usage: ToolUsageStore
     clock: Clock
     every: timedelta = timedelta(seconds=5)
     _noted: dict[PrincipalId, tuple[Principal, Counter[ToolRef]]] = field(default_factory=dict)
@@ -23,16 +23,16 @@ class Habits:
         _, counted = self._noted.setdefault(caller.id, (caller, Counter()))
         counted[ref] += 1
 
-    async def write_down(self) -> None:
+    async def flush(self) -> None:
         """What cannot be written now stays noted."""
         for known in list(self._noted):
             caller, counted = self._noted.pop(known)
             try:
-                await self.acquaintances.used(caller, counted, self.clock.now())
+                await self.tool_usage.used(caller, counted, self.clock.now())
             except PorticoError:
                 _, since = self._noted.setdefault(known, (caller, Counter()))
                 since.update(counted)
                 raise
 
     async def run(self) -> None:
-        await keep_written(self.every, self.write_down)
+        await keep_written(self.every, self.flush)

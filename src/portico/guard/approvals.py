@@ -5,7 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from portico.guard.core.access_request import Act, Action, Aim, NeedsApproval, TaskContext
+from portico.guard.core.access_request import (
+    AccessRequest,
+    Action,
+    ActionTarget,
+    NeedsApproval,
+    TaintContext,
+)
 from portico.guard.core.approvals import (
     Answered,
     AnswerKind,
@@ -28,17 +34,17 @@ from portico.guard.core.errors import (
     ApprovalNotFound,
     ApprovalOver,
     AskedOtherwise,
-    BadAnswer,
-    BadRule,
     BlackedOut,
+    InvalidAnswer,
+    InvalidRule,
     RuleAsksOn,
-    TooManyAsked,
+    TooManyPendingApprovals,
 )
 from portico.guard.core.policy import marked
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import Ruling, flaws_of, matching
-from portico.guard.ports import Audit, Contexts, Rules, Together, Vault
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, Contexts, Rules, UnitOfWork, Vault
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Durable
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
@@ -72,7 +78,7 @@ class Approvals(Protocol):
 
     async def waiting(self, caller: Principal, now: datetime) -> int:
         """How many of the caller's own wait, but for those above their clearance; inside
-        `Together`, nobody adds one of theirs until it ends."""
+        `UnitOfWork`, nobody adds one of theirs until it ends."""
         ...
 
     async def get(self, caller: Principal, approval: ApprovalId) -> Approval:
@@ -149,22 +155,22 @@ class Approvals(Protocol):
         ...
 
 
-class Errands(Protocol):
+class ApprovalRuns(Protocol):
     """What makes an approved call: it waits for the answer for as long as it takes, survives, and
     holds nothing meanwhile."""
 
     def run_of(self, caller: Principal, approval: ApprovalId) -> RunId: ...
 
-    async def begin(self, caller: Principal, approval: Approval) -> None:
-        """In the caller's name, inside `Together`."""
+    async def start(self, caller: Principal, approval: Approval) -> None:
+        """In the caller's name, inside `UnitOfWork`."""
         ...
 
     async def wake(self, caller: Principal, approval: Approval) -> bool:
-        """There is something to be read, inside `Together`. False if it was cancelled."""
+        """There is something to be read, inside `UnitOfWork`. False if it was cancelled."""
         ...
 
     async def again(self, caller: Principal, approval: Approval) -> None:
-        """Inside `Together`: one that ended without knowing what it did is taken up again."""
+        """Inside `UnitOfWork`: one that ended without knowing what it did is taken up again."""
         ...
 
 
@@ -175,10 +181,10 @@ class Waiters(Protocol):
         ...
 
 
-class ApprovalNews(Protocol):
-    async def tell(self, caller: Principal, what: str, approval: Approval) -> None:
+class ApprovalEvents(Protocol):
+    async def publish(self, caller: Principal, what: str, approval: Approval) -> None:
         """That something became of it (`asked`, `answered`, `expired`, `withdrawn`, `used`,
-        `resolved`), once it can be seen; inside `Together`, with it or not at all."""
+        `resolved`), once it can be seen; inside `UnitOfWork`, with it or not at all."""
         ...
 
 
@@ -204,70 +210,74 @@ class ArgumentCheck(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskApproval:
     approvals: Approvals
-    errands: Errands
-    news: ApprovalNews
+    approval_runs: ApprovalRuns
+    news: ApprovalEvents
     audit: Audit
     vault: Vault
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
     entropy: Entropy
     hide: Callable[[JsonValue], JsonValue]
     """Without the very secrets that the house knows of, and with all else: whoever answers must
     see what will be done, also where it merely looks like a secret."""
     expires: timedelta
-    most: int
+    max_pending: int
     """That wait at a time, of one asker."""
 
     async def __call__(
         self,
-        act: Act,
-        context: TaskContext,
+        act: AccessRequest,
+        context: TaintContext,
         needed: NeedsApproval,
         *,
         before: Sequence[JsonObject] = (),
         waiter: Waiter | None = None,
     ) -> Approval:
         """The request that answers for this act: an earlier one, or a new one. A waiter has one of
-        its own. Raises `TooManyAsked`, `AskedOtherwise`."""
+        its own. Raises `TooManyPendingApprovals`, `AskedOtherwise`."""
         now = self.clock.now()
         found = await self._earlier(act, context, waiter)
         if found is not None and (waiter is not None or found.answers_for(now)):
             return found
         new = replace(self._new(act, context, needed, before), waiter=waiter)
-        sealed = self.vault.seal(canonical(act.arguments), sealed_for(new.id))
-        async with self.together(act.caller):
+        sealed = self.vault.encrypt(canonical(act.arguments), sealed_for(new.id))
+        async with self.unit_of_work(act.caller):
             waiting = await self.approvals.waiting(act.caller, now)
             added = await self.approvals.add(act.caller, new, sealed)
             if added.id == new.id:
-                if waiting >= self.most:
-                    raise TooManyAsked(act.caller.name, self.most)
-                await self.errands.begin(act.caller, new)
+                if waiting >= self.max_pending:
+                    raise TooManyPendingApprovals(act.caller.name, self.max_pending)
+                await self.approval_runs.start(act.caller, new)
                 await self.audit.note(act.caller, asked_entry(new))
-                await self.news.tell(act.caller, "asked", new)
+                await self.news.publish(act.caller, "asked", new)
         return added
 
     async def _earlier(
-        self, act: Act, context: TaskContext, waiter: Waiter | None
+        self, act: AccessRequest, context: TaintContext, waiter: Waiter | None
     ) -> Approval | None:
         """Raises `AskedOtherwise`: a yes to one thing is none to another."""
         if waiter is None:
             return await self.approvals.latest(act.caller, context.id, act.hash)
         found = await self.approvals.asked_by(act.caller, waiter)
         if found is not None and found.hash != act.hash:
-            raise AskedOtherwise(act.aim.tool, str(found.id))
+            raise AskedOtherwise(act.target.tool, str(found.id))
         return found
 
     def _new(
-        self, act: Act, context: TaskContext, needed: NeedsApproval, before: Sequence[JsonObject]
+        self,
+        act: AccessRequest,
+        context: TaintContext,
+        needed: NeedsApproval,
+        before: Sequence[JsonObject],
     ) -> Approval:
         now = self.clock.now()
-        caller, aim = act.caller, act.aim
+        caller, aim = act.caller, act.target
         approval = ApprovalId.mint(now, self.entropy)
         shown = shown_of(self.hide(act.arguments))
         return Approval(
             id=approval,
             space=caller.space,
-            asker=Asker(caller.id, caller.name, caller.kind, caller.key, caller.context),
+            requester=Asker(caller.id, caller.name, caller.kind, caller.key, caller.context),
             context=context.id,
             action=act.action,
             tool=aim.tool,
@@ -285,7 +295,7 @@ class AskApproval:
             reason=needed.reason,
             asked_at=now,
             expires_at=now + self.expires,
-            run=self.errands.run_of(caller, approval),
+            run=self.approval_runs.run_of(caller, approval),
         )
 
 
@@ -305,7 +315,7 @@ def asked_entry(approval: Approval) -> AuditEntry:
         subject=approval.tool,
         rule=approval.rule,
         reason=approval.reason,
-        facts={
+        details={
             "approval": str(approval.id),
             "hash": approval.hash,
             "effect": str(approval.effect),
@@ -330,13 +340,13 @@ class Reply:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerApproval:
     approvals: Approvals
-    errands: Errands
-    news: ApprovalNews
+    approval_runs: ApprovalRuns
+    news: ApprovalEvents
     rules: Rules
     audit: Audit
     vault: Vault
     check: ArgumentCheck
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
     entropy: Entropy
     hide: Callable[[JsonValue], JsonValue]
@@ -346,10 +356,10 @@ class AnswerApproval:
         """The request as it is then; of an edited one, the new one that is approved in its place.
 
         Raises `ApprovalNotFound`, `NotPermitted`, `PersonNeeded`, `OwnRequest`, `ApprovalOver`,
-        `BadAnswer`, `BadRule`, `RuleAsksOn`, `BlackedOut`, and what a call with the new arguments
-        would be refused for.
+        `InvalidAnswer`, `InvalidRule`, `RuleAsksOn`, `BlackedOut`, and what a call with the new
+        arguments would be refused for.
         """
-        permit(caller, Scope.APPROVALS_ANSWER)
+        require_scope(caller, Scope.APPROVALS_ANSWER)
         found = await self.approvals.get(caller, approval)
         check_answerer(caller, found)
         check_waiting(found, self.clock.now())
@@ -359,7 +369,7 @@ class AnswerApproval:
             check_pattern(caller, found, reply.pattern)
         if reply.arguments is not None:
             await self.check(caller, found.tool, reply.arguments)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             answer = await self._answer(caller, found, reply)
             if reply.arguments is None or _hash(found, reply.arguments) == found.hash:
                 return await self._answered(caller, found, answer)
@@ -371,7 +381,7 @@ class AnswerApproval:
         check_lasting(found, kind)
         if kind not in {AnswerKind.RUN, AnswerKind.ALWAYS}:
             return
-        task = TaskContext(id=found.context, label=found.label)
+        task = TaintContext(id=found.context, label=found.label)
         rules = await self.rules.all(caller)
         for rule in matching(rules, _act(found, {}), task, self.clock.now()):
             if rule.ruling is Ruling.ASK:
@@ -390,7 +400,7 @@ class AnswerApproval:
         if rule is None:
             return answer
         if flaws := flaws_of(rule):
-            raise BadRule(rule.name, flaws)
+            raise InvalidRule(rule.name, flaws)
         await self.rules.add(caller, rule)
         await self.audit.note(caller, about_rule("policy.rule_added", rule))
         return replace(answer, rule=rule.name)
@@ -405,14 +415,14 @@ class AnswerApproval:
     ) -> Approval:
         """Another hash, and so another request. The old one's errand makes its call."""
         new = answered(self._edit(found, answer, arguments), answer, self.expires)
-        sealed = self.vault.seal(canonical(arguments), sealed_for(new.id))
+        sealed = self.vault.encrypt(canonical(arguments), sealed_for(new.id))
         added = await self.approvals.add(caller, new, sealed)
         if added.id != new.id:
             raise ApprovalOver(str(added.id), added.status, None)
         await self.audit.note(caller, asked_entry(new), _answered_entry(new, answer))
         old = replace(found, status=Status.REPLACED, answered=answer, replaced_by=new.id)
         await self._settle(caller, old, answer)
-        await self.news.tell(caller, "answered", new)
+        await self.news.publish(caller, "answered", new)
         return new
 
     def _edit(self, found: Approval, answer: Answered, arguments: JsonObject) -> Approval:
@@ -433,20 +443,20 @@ class AnswerApproval:
             first = await self.approvals.get(caller, now.id)
             by = None if first.answered is None else first.answered.by_name
             raise ApprovalOver(str(now.id), first.status_at(answer.at), by)
-        if not await self.errands.wake(caller, now) and answer.kind is not AnswerKind.REJECT:
+        if not await self.approval_runs.wake(caller, now) and answer.kind is not AnswerKind.REJECT:
             raise ApprovalOver(str(now.id), "cancelled", None)
         await self.audit.note(caller, _answered_entry(now, answer))
-        await self.news.tell(caller, "answered", now)
+        await self.news.publish(caller, "answered", now)
 
 
 def _check_reply(found: Approval, reply: Reply) -> None:
-    """Raises `BadAnswer`, `BlackedOut`."""
+    """Raises `InvalidAnswer`, `BlackedOut`."""
     if not isinstance(reply.kind, AnswerKind):
-        raise BadAnswer(str(reply.kind), list(AnswerKind))
+        raise InvalidAnswer(str(reply.kind), list(AnswerKind))
     if reply.kind is AnswerKind.REJECT and reply.arguments is not None:
-        raise BadAnswer("reject with arguments", list(AnswerKind))
+        raise InvalidAnswer("reject with arguments", list(AnswerKind))
     if reply.arguments is not None and found.action is Action.DECLASSIFY:
-        raise BadAnswer("yes to another text", found.answers)
+        raise InvalidAnswer("yes to another text", found.answers)
     if reply.arguments is not None and BLACK in canonical(reply.arguments).decode():
         raise BlackedOut(str(found.id))
 
@@ -455,14 +465,14 @@ def _hash(approval: Approval, arguments: JsonObject) -> str:
     return _act(approval, arguments).hash
 
 
-def _act(approval: Approval, arguments: JsonObject) -> Act:
-    asker = approval.asker
-    return Act(
+def _act(approval: Approval, arguments: JsonObject) -> AccessRequest:
+    asker = approval.requester
+    return AccessRequest(
         caller=Principal(
             id=asker.id, space=approval.space, kind=asker.kind, name=asker.name, key=asker.key
         ),
         action=approval.action,
-        aim=Aim(
+        target=ActionTarget(
             tool=approval.tool,
             server=approval.server,
             effect=approval.effect,
@@ -479,12 +489,12 @@ def _answered_entry(approval: Approval, answer: Answered) -> AuditEntry:
         subject=approval.tool,
         rule=answer.rule,
         reason=answer.reason,
-        facts={
+        details={
             "approval": str(approval.id),
             "hash": approval.hash,
             "answer": str(answer.kind),
             "status": str(approval.status),
-            "asker": str(approval.asker.id),
+            "asker": str(approval.requester.id),
             "via": str(answer.via),
         },
     )
@@ -507,9 +517,9 @@ def topic_of(approval: ApprovalId, number: int) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitForAnswer:
     approvals: Approvals
-    news: ApprovalNews
+    news: ApprovalEvents
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
@@ -540,10 +550,10 @@ class WaitForAnswer:
         """Its time is over, and that is written down."""
         caller = durable.caller
         approval = await self.approvals.get(caller, which)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             if await self.approvals.expire(caller, approval.id, self.clock.now()):
                 await self.audit.note(caller, about_end("approval.expired", approval))
-                await self.news.tell(caller, "expired", approval)
+                await self.news.publish(caller, "expired", approval)
         return {"status": Status.EXPIRED}
 
 
@@ -551,7 +561,7 @@ def about_end(action: str, approval: Approval) -> AuditEntry:
     return AuditEntry(
         action=action,
         subject=approval.tool,
-        facts={
+        details={
             "approval": str(approval.id),
             "hash": approval.hash,
             "outcome": None if approval.outcome is None else str(approval.outcome),
@@ -565,23 +575,23 @@ def about_end(action: str, approval: Approval) -> AuditEntry:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawApproval:
     approvals: Approvals
-    errands: Errands
-    news: ApprovalNews
+    approval_runs: ApprovalRuns
+    news: ApprovalEvents
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
 
     async def __call__(self, caller: Principal, approval: ApprovalId) -> Approval:
         """One's own needs no scope. Raises `ApprovalNotFound`, `ApprovalOver`."""
         found = await self.approvals.get(caller, approval)
-        if found.asker.id != caller.id:
+        if found.requester.id != caller.id:
             raise ApprovalNotFound(str(approval))
         check_waiting(found, self.clock.now())
         if not await self.closed(caller, found, "whoever asked has taken it back"):
             check_waiting(await self.approvals.get(caller, approval), self.clock.now())
         return replace(found, status=Status.WITHDRAWN)
 
-    async def settled(self, act: Act) -> Approval | None:
+    async def settled(self, act: AccessRequest) -> Approval | None:
         """Of an act that is allowed by now, before it is done: whatever waits for the same is
         closed, so that no yes that comes later does it again. The one that somebody has said yes
         to already, if there is one: that one does it, or has done it."""
@@ -608,13 +618,13 @@ class WithdrawApproval:
 
     async def closed(self, caller: Principal, approval: Approval, why: str) -> bool:
         """False if it was answered meanwhile, or is over."""
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             if not await self.approvals.withdraw(caller, approval.id, self.clock.now()):
                 return False
             now = replace(approval, status=Status.WITHDRAWN)
-            await self.errands.wake(caller, now)
+            await self.approval_runs.wake(caller, now)
             await self.audit.note(caller, _entry(now, why))
-            await self.news.tell(caller, "withdrawn", now)
+            await self.news.publish(caller, "withdrawn", now)
         return True
 
 
@@ -623,7 +633,7 @@ def _entry(approval: Approval, why: str) -> AuditEntry:
         action="approval.withdrawn",
         subject=approval.tool,
         reason=why,
-        facts={"approval": str(approval.id), "hash": approval.hash},
+        details={"approval": str(approval.id), "hash": approval.hash},
     )
 
 
@@ -637,10 +647,10 @@ _OUTCOMES: Final = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolveApproval:
     approvals: Approvals
-    errands: Errands
-    news: ApprovalNews
+    approval_runs: ApprovalRuns
+    news: ApprovalEvents
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
 
     async def __call__(
@@ -648,10 +658,10 @@ class ResolveApproval:
     ) -> Approval:
         """To be tried again is a second use, which only a person can give. Raises
         `ApprovalNotFound`, `NotPermitted`, `PersonNeeded`, `OwnRequest`, `ApprovalOver` if it is
-        not uncertain, `BadAnswer`."""
+        not uncertain, `InvalidAnswer`."""
         if not isinstance(resolution, Resolution):
-            raise BadAnswer(str(resolution), list(Resolution))
-        permit(caller, Scope.APPROVALS_ANSWER)
+            raise InvalidAnswer(str(resolution), list(Resolution))
+        require_scope(caller, Scope.APPROVALS_ANSWER)
         found = await self.approvals.get(caller, approval)
         check_answerer(caller, found)
         now = self.clock.now()
@@ -664,13 +674,13 @@ class ResolveApproval:
             expires_at=now + (found.expires_at - found.asked_at) if again else found.expires_at,
             resolved_by=caller.name,
         )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             if not await self.approvals.resolve(caller, resolved):
                 raise ApprovalOver(str(approval), found.outcome or found.status, None)
             if again:
-                await self.errands.again(caller, resolved)
+                await self.approval_runs.again(caller, resolved)
             await self.audit.note(caller, _resolution_entry(resolved, resolution))
-            await self.news.tell(caller, "resolved", resolved)
+            await self.news.publish(caller, "resolved", resolved)
         return resolved
 
 
@@ -678,7 +688,7 @@ def _resolution_entry(approval: Approval, resolution: Resolution) -> AuditEntry:
     return AuditEntry(
         action="approval.resolved",
         subject=approval.tool,
-        facts={
+        details={
             "approval": str(approval.id),
             "hash": approval.hash,
             "resolution": str(resolution),
@@ -708,7 +718,7 @@ class ListApprovals:
     ) -> Sequence[Approval]:
         """Newest first: everybody's, or for whoever may not answer them, their own. Raises
         `NotPermitted`."""
-        permit(caller, Scope.APPROVALS_READ)
+        require_scope(caller, Scope.APPROVALS_READ)
         of = None if caller.may(Scope.APPROVALS_ANSWER) else caller.id
         now = self.clock.now()
         found = await self.approvals.page(
@@ -716,7 +726,7 @@ class ListApprovals:
         )
         if found:
             read = join(each.label for each in found)
-            await self.contexts.rise(caller, read, untrusted=True)
+            await self.contexts.raise_taint(caller, read, untrusted=True)
         return [each.as_of(now) for each in found]
 
 
@@ -732,11 +742,11 @@ class CountApprovals:
         """As many as `ListApprovals` would show, `most` at most. A number tells of them too:
         whichever task it is looked at in has read what they say of themselves. Raises
         `NotPermitted`."""
-        permit(caller, Scope.APPROVALS_READ)
+        require_scope(caller, Scope.APPROVALS_READ)
         of = None if caller.may(Scope.APPROVALS_ANSWER) else caller.id
         found = await self.approvals.count_waiting(caller, of=of, now=self.clock.now(), most=most)
         if found:
-            await self.contexts.rise(caller, join(found), untrusted=True)
+            await self.contexts.raise_taint(caller, join(found), untrusted=True)
         return sum(found.values())
 
 
@@ -750,7 +760,7 @@ class ShowApproval:
         """One's own needs no scope: whoever may only call may know how theirs went. Raises
         `ApprovalNotFound`."""
         found = await self.approvals.get(caller, approval)
-        if found.asker.id != caller.id and not caller.may(Scope.APPROVALS_ANSWER):
+        if found.requester.id != caller.id and not caller.may(Scope.APPROVALS_ANSWER):
             raise ApprovalNotFound(str(approval))
-        await self.contexts.rise(caller, found.label, untrusted=True)
+        await self.contexts.raise_taint(caller, found.label, untrusted=True)
         return found.as_of(self.clock.now())

@@ -13,7 +13,7 @@ from portico.guard.core.audit import AuditEntry, Checking, Head, Link, Verdict
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import fits
 from portico.guard.ports import Audit, AuditHeads, AuditLog
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
@@ -25,7 +25,7 @@ _AT_ONCE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class AuditFilter:
     """What is None is any."""
 
     action: str | None = None
@@ -47,14 +47,14 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ChainedEntry:
     link: Link
     entry: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    found: Sequence[Found]
+    found: Sequence[ChainedEntry]
     onward: int | None
     """What to go on before; None if there is nothing more."""
 
@@ -64,11 +64,11 @@ class ReadAudit:
     log: AuditLog
 
     async def __call__(
-        self, caller: Principal, wanted: Wanted, *, onward: int | None, limit: int
+        self, caller: Principal, wanted: AuditFilter, *, onward: int | None, limit: int
     ) -> Findings:
         """Newest first. Raises `NotPermitted`."""
-        permit(caller, Scope.AUDIT_READ)
-        found: list[Found] = []
+        require_scope(caller, Scope.AUDIT_READ)
+        found: list[ChainedEntry] = []
         for _ in range(_LOOKED_AT // _AT_ONCE):
             links = await self.log.page(caller, before=onward, limit=_AT_ONCE)
             for link in links:
@@ -77,7 +77,7 @@ class ReadAudit:
                     return Findings(found, None)
                 onward = link.number
                 if wanted.includes(entry):
-                    found.append(Found(link, entry))
+                    found.append(ChainedEntry(link, entry))
                     if len(found) == limit:
                         return Findings(found, onward)
             if len(links) < _AT_ONCE:
@@ -91,7 +91,7 @@ class ShowAuditHead:
 
     async def __call__(self, caller: Principal) -> Head:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.AUDIT_READ)
+        require_scope(caller, Scope.AUDIT_READ)
         return await self.log.head(caller)
 
 
@@ -102,12 +102,12 @@ class ExportAudit:
 
     async def __call__(self, caller: Principal) -> AsyncGenerator[Sequence[Link], None]:
         """All of it, this act included. Raises `NotPermitted`."""
-        permit(caller, Scope.AUDIT_READ)
+        require_scope(caller, Scope.AUDIT_READ)
         await self.audit.note(
             caller, AuditEntry(action="audit.exported", subject=str(caller.space))
         )
         head = await self.log.head(caller)
-        return self.log.stream(caller, upto=head.number)
+        return self.log.stream(caller, last_number=head.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class VerifyAudit:
     async def __call__(self, caller: Principal) -> AsyncGenerator[Progress | Verdict, None]:
         """Against every head that was exported here, and the one in the database; what it came to
         is the last of what it gives. Raises `NotPermitted`."""
-        permit(caller, Scope.AUDIT_READ)
+        require_scope(caller, Scope.AUDIT_READ)
         head = await self.log.head(caller)
         return self._checked(caller, head, await self.heads.of(caller.space))
 
@@ -134,7 +134,9 @@ class VerifyAudit:
     ) -> AsyncGenerator[Progress | Verdict, None]:
         own = [head] if head.number and head not in exported else []
         checking = Checking(caller.space, heads=[*exported, *own])
-        async with aclosing(self.log.stream(caller, upto=_furthest(head, exported))) as pieces:
+        async with aclosing(
+            self.log.stream(caller, last_number=_furthest(head, exported))
+        ) as pieces:
             async for links in pieces:
                 await asyncio.to_thread(_add, checking, links)
                 yield Progress(checking.checked, max(head.number, checking.checked))
@@ -181,7 +183,7 @@ def _verified(caller: Principal, verdict: Verdict) -> AuditEntry:
     return AuditEntry(
         action="audit.verified",
         subject=str(caller.space),
-        facts={"sound": verdict.sound, "checked": verdict.checked, "found": verdict.found},
+        details={"sound": verdict.sound, "checked": verdict.checked, "found": verdict.found},
     )
 
 

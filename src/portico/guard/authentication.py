@@ -95,7 +95,7 @@ class Authenticate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AsTheyAre:
+class RevalidatePrincipal:
     key_ring: KeyRing
     clock: Clock
 

@@ -7,8 +7,8 @@ from portico.guard.core.audit import AuditEntry
 from portico.guard.core.contexts import OpenedContext, check_opens
 from portico.guard.core.errors import ContextNotFound
 from portico.guard.core.principals import Scope
-from portico.guard.ports import Audit, ContextBook, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, ContextRegistry, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ContextId
 from portico.kernel.principal import Principal
@@ -20,21 +20,21 @@ from portico.kernel.principal import Principal
 class OpenContext:
     """Written down: whatever is done in it is held against what was read in it, and no more."""
 
-    book: ContextBook
-    together: Together
+    book: ContextRegistry
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
 
     async def __call__(self, caller: Principal, name: str) -> OpenedContext:
         """Raises `NotPermitted`, `ContextRefused`."""
-        permit(caller, Scope.CONTEXTS_OPEN)
+        require_scope(caller, Scope.CONTEXTS_OPEN)
         check_opens(caller)
         now = self.clock.now()
         context = OpenedContext(
             id=ContextId.mint(now, self.entropy), principal=caller.id, name=name, opened_at=now
         )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.book.open(caller, context)
             entry = AuditEntry(action="context.opened", subject=str(context.id))
             await self.audit.note(caller, entry)
@@ -43,25 +43,25 @@ class OpenContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListContexts:
-    book: ContextBook
+    book: ContextRegistry
 
     async def __call__(self, caller: Principal) -> Sequence[OpenedContext]:
         """The caller's own that are open, oldest first."""
-        permit(caller, Scope.CONTEXTS_OPEN)
+        require_scope(caller, Scope.CONTEXTS_OPEN)
         return await self.book.all(caller)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseContext:
-    book: ContextBook
-    together: Together
+    book: ContextRegistry
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
 
     async def __call__(self, caller: Principal, context: ContextId) -> None:
         """Nothing more is done in it. Raises `NotPermitted`, `ContextNotFound`."""
-        permit(caller, Scope.CONTEXTS_OPEN)
-        async with self.together(caller):
+        require_scope(caller, Scope.CONTEXTS_OPEN)
+        async with self.unit_of_work(caller):
             if not await self.book.close(caller, context, self.clock.now()):
                 raise ContextNotFound(str(context))
             entry = AuditEntry(action="context.closed", subject=str(context))
@@ -72,12 +72,12 @@ class CloseContext:
 class EnterContext:
     """What a request is part of, where its sender says so."""
 
-    book: ContextBook
+    book: ContextRegistry
 
     async def __call__(self, caller: Principal, context: ContextId) -> Principal:
         """Raises `NotPermitted`, `ContextRefused`, and `ContextNotFound` for one that is closed
         or somebody else's."""
-        permit(caller, Scope.CONTEXTS_OPEN)
+        require_scope(caller, Scope.CONTEXTS_OPEN)
         check_opens(caller)
         found = await self.book.find(caller, context)
         if found is None or found.closed_at is not None:

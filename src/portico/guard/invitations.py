@@ -9,8 +9,8 @@ from portico.guard.core.errors import InvitationUsed, PrincipalDisabled, Princip
 from portico.guard.core.keys import ApiKey, Purpose, StoredKey, check_tools
 from portico.guard.core.principals import Identity, Scope, check_reach
 from portico.guard.keys import IssuedKey
-from portico.guard.ports import Audit, Keys, Principals, Together
-from portico.guard.principals import AddPrincipal, PrincipalWish, permit
+from portico.guard.ports import Audit, Keys, Principals, UnitOfWork
+from portico.guard.principals import AddPrincipal, PrincipalSpec, require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal, PrincipalKind
@@ -29,15 +29,15 @@ class Invitation:
 class InvitePerson:
     add_principal: AddPrincipal
     keys: Keys
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
 
-    async def __call__(self, caller: Principal, wish: PrincipalWish) -> Invitation:
+    async def __call__(self, caller: Principal, wish: PrincipalSpec) -> Invitation:
         """Raises `NotPermitted`, `Overreach`, `NameTaken`."""
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             identity = await self.add_principal(caller, wish)
             stored, key = invitation_for(identity, self.clock.now(), self.entropy)
             await self.keys.add(caller, stored, key.digest(self.pepper))
@@ -51,7 +51,7 @@ class InviteAgain:
 
     principals: Principals
     keys: Keys
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
@@ -59,7 +59,7 @@ class InviteAgain:
 
     async def __call__(self, caller: Principal, principal: PrincipalId) -> Invitation:
         """Raises `NotPermitted`, `Overreach`, `PrincipalNotFound`, `PrincipalDisabled`."""
-        permit(caller, Scope.PRINCIPALS_WRITE)
+        require_scope(caller, Scope.PRINCIPALS_WRITE)
         identity = await self.principals.get(caller, principal)
         if identity.kind is not PrincipalKind.PERSON:
             raise PrincipalNotFound(f"{identity.name} among the people")
@@ -69,7 +69,7 @@ class InviteAgain:
         check_tools(caller, identity.tools)
         now = self.clock.now()
         stored, key = invitation_for(identity, now, self.entropy)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.keys.end_invitations(caller, principal, now)
             await self.keys.add(caller, stored, key.digest(self.pepper))
             await self.audit.note(caller, about_key("invitation.renewed", stored))
@@ -79,7 +79,7 @@ class InviteAgain:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptInvitation:
     keys: Keys
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
@@ -87,7 +87,7 @@ class AcceptInvitation:
 
     async def __call__(self, guest: Principal, invitation_id: str) -> IssuedKey:
         """Of two who come with the same link one gets a key. Raises `InvitationUsed`."""
-        permit(guest, Scope.INVITATION_ACCEPT)
+        require_scope(guest, Scope.INVITATION_ACCEPT)
         now = self.clock.now()
         key = ApiKey.mint(self.entropy)
         stored = StoredKey(
@@ -100,7 +100,7 @@ class AcceptInvitation:
             clearance=guest.clearance,
             created_at=now,
         )
-        async with self.together(guest):
+        async with self.unit_of_work(guest):
             if not await self.keys.revoke(guest, invitation_id, now):
                 raise InvitationUsed
             await self.keys.end_invitations(guest, guest.id, now)

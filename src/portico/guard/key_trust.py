@@ -7,8 +7,8 @@ from portico.guard.core.audit import AuditEntry
 from portico.guard.core.errors import KeyNotFound, OwnRequest, PersonNeeded
 from portico.guard.core.keys import Purpose, StoredKey
 from portico.guard.core.principals import Scope, check_reach
-from portico.guard.ports import Audit, Keys, Principals, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, Keys, Principals, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal, PrincipalKind
 
@@ -24,7 +24,7 @@ class ShowTrust:
 
     async def __call__(self, caller: Principal, key_id: str) -> PrincipalId | None:
         """Raises `NotPermitted`, `KeyNotFound`."""
-        permit(caller, Scope.KEYS_READ)
+        require_scope(caller, Scope.KEYS_READ)
         await _access_key(self.keys, caller, key_id)
         return await self.trusted.person(caller, key_id)
 
@@ -35,7 +35,7 @@ class TrustClient:
     principals: Principals
     trusted: TrustedClients
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
 
     async def __call__(self, caller: Principal, key_id: str, person: PrincipalId | None) -> None:
         """`person` of None: nobody's any more. Nobody lends another's word who could not speak for
@@ -44,11 +44,11 @@ class TrustClient:
         Raises `NotPermitted`, `KeyNotFound`, `PrincipalNotFound`, `PersonNeeded`, `OwnRequest`,
         `Overreach`.
         """
-        permit(caller, Scope.KEYS_WRITE)
+        require_scope(caller, Scope.KEYS_WRITE)
         key = await _access_key(self.keys, caller, key_id)
         if person is not None:
             await self._check(caller, key, person)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.trusted.trust(caller, key_id, person)
             await self.audit.note(caller, _entry(key_id, person))
 
@@ -58,9 +58,9 @@ class TrustClient:
             raise PersonNeeded(identity.name)
         if identity.id == key.principal:
             raise OwnRequest(f"What {key.name} asks for", "TOOL", identity.name)
-        permit(caller, Scope.APPROVALS_ANSWER)
+        require_scope(caller, Scope.APPROVALS_ANSWER)
         if identity.id != caller.id:
-            permit(caller, Scope.PRINCIPALS_WRITE)
+            require_scope(caller, Scope.PRINCIPALS_WRITE)
             check_reach(caller, identity.scopes, identity.clearance)
 
 
@@ -75,5 +75,5 @@ def _entry(key_id: str, person: PrincipalId | None) -> AuditEntry:
     return AuditEntry(
         action="key.trusted",
         subject=key_id,
-        facts={"person": None if person is None else str(person)},
+        details={"person": None if person is None else str(person)},
     )

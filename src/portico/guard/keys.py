@@ -18,8 +18,8 @@ from portico.guard.core.keys import (
     handed_on,
 )
 from portico.guard.core.principals import FOR_AGENTS, Role, Scope
-from portico.guard.ports import Audit, Keys, Principals, Together
-from portico.guard.principals import AddPrincipal, PrincipalWish, permit
+from portico.guard.ports import Audit, Keys, Principals, UnitOfWork
+from portico.guard.principals import AddPrincipal, PrincipalSpec, require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label, Level, meet
@@ -29,7 +29,7 @@ from portico.kernel.principal import Principal, PrincipalKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyWish:
+class KeySpec:
     """Whoever is not named is the caller; what is not given is all that the principal has."""
 
     name: str
@@ -52,16 +52,16 @@ class IssuedKey:
 class IssueKey:
     keys: Keys
     principals: Principals
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
 
-    async def __call__(self, caller: Principal, wish: KeyWish) -> IssuedKey:
+    async def __call__(self, caller: Principal, wish: KeySpec) -> IssuedKey:
         """Raises `NotPermitted`, `Overreach`, `PrincipalNotFound`, `PrincipalDisabled`."""
         own = wish.principal in (None, caller.id)
-        permit(caller, Scope.KEYS_OWN if own else Scope.KEYS_WRITE)
+        require_scope(caller, Scope.KEYS_OWN if own else Scope.KEYS_WRITE)
         identity = await self.principals.get(caller, wish.principal or caller.id)
         if identity.disabled_at is not None:
             raise PrincipalDisabled(identity.name)
@@ -87,7 +87,7 @@ class IssueKey:
             created_at=now,
             expires_at=earlier(end, caller.until) if own else end,
         )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.keys.add(caller, stored, key.digest(self.pepper))
             await self.audit.note(caller, about_key("key.issued", stored))
         return IssuedKey(key, stored)
@@ -100,9 +100,9 @@ TEAM: Final = Label(Level.TEAM)
 class IssueAgentKey:
     add_principal: AddPrincipal
     issue_key: IssueKey
-    together: Together
+    unit_of_work: UnitOfWork
 
-    async def __call__(self, caller: Principal, wish: KeyWish) -> IssuedKey:
+    async def __call__(self, caller: Principal, wish: KeySpec) -> IssuedKey:
         """Whoever may add principals gets a new agent of that name, whose requests they may
         answer; for everybody else the program acts in their own name, with less than they have.
 
@@ -110,20 +110,20 @@ class IssueAgentKey:
         """
         if not caller.may(Scope.PRINCIPALS_WRITE):
             return await self.issue_key(caller, for_agents(wish, caller.scopes))
-        agent = PrincipalWish(
+        agent = PrincipalSpec(
             kind=PrincipalKind.AGENT,
             name=wish.name,
             roles=frozenset({Role.MEMBER}),
             clearance=wish.clearance or meet(TEAM, caller.clearance),
             tools=wish.tools,
         )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             made = await self.add_principal(caller, agent)
             wish = replace(wish, principal=made.id)
             return await self.issue_key(caller, for_agents(wish, made.scopes))
 
 
-def for_agents(wish: KeyWish, held: AbstractSet[str]) -> KeyWish:
+def for_agents(wish: KeySpec, held: AbstractSet[str]) -> KeySpec:
     """Of what its holder has, at most what an agent's key may have. Raises `Overreach`."""
     if wish.scopes is None:
         return replace(wish, scopes=frozenset(FOR_AGENTS & held))
@@ -142,7 +142,7 @@ class ListKeys:
         """All keys of the space to whoever may see them, and one's own to everybody else."""
         if caller.may(Scope.KEYS_READ):
             return await self.keys.page(caller, of=None, after=after, limit=limit)
-        permit(caller, Scope.KEYS_OWN)
+        require_scope(caller, Scope.KEYS_OWN)
         return await self.keys.page(caller, of=caller.id, after=after, limit=limit)
 
 
@@ -158,7 +158,7 @@ class ShowKey:
 class RotateKey:
     keys: Keys
     principals: Principals
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
@@ -173,7 +173,7 @@ class RotateKey:
         """
         old = await _reachable(self.keys, caller, key_id, Scope.KEYS_WRITE)
         if old.principal == caller.id:
-            permit(caller, Scope.KEYS_OWN)
+            require_scope(caller, Scope.KEYS_OWN)
         now = self.clock.now()
         if old.ended(now):
             raise KeyEnded(key_id)
@@ -195,7 +195,7 @@ class RotateKey:
             expires_at=earlier(end, caller.until) if own else end,
             last_used_at=None,
         )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             if not await self.keys.expire(caller, old, old.expiring(now, overlap)):
                 raise KeyEnded(key_id)
             await self.keys.add(caller, stored, key.digest(self.pepper))
@@ -207,7 +207,7 @@ class RotateKey:
 class RevokeKey:
     keys: Keys
     principals: Principals
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
 
@@ -219,7 +219,7 @@ class RevokeKey:
         """
         key = await _reachable(self.keys, caller, key_id, Scope.KEYS_WRITE)
         await check_ends(self.principals, caller, key)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             if await self.keys.revoke(caller, key_id, self.clock.now()):
                 await self.audit.note(caller, about_key("key.revoked", key))
 
@@ -240,5 +240,5 @@ async def _reachable(keys: Keys, caller: Principal, key_id: str, scope: Scope) -
         return key
     if not caller.may(Scope.KEYS_READ):
         raise KeyNotFound(key_id)
-    permit(caller, scope)
+    require_scope(caller, scope)
     return key

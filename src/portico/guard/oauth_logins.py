@@ -18,8 +18,8 @@ from portico.guard.core.oauth_logins import (
     Attempt,
     AuthorizationServer,
     Challenge,
-    Found,
-    Known,
+    ClientRegistration,
+    DiscoveredLogin,
     LoginClient,
     LoginLink,
     LoginPlace,
@@ -95,7 +95,7 @@ class Logins(Protocol):
         """False if there was none."""
         ...
 
-    async def begun(self, digest: bytes, attempt: Attempt) -> None:
+    async def put_attempt(self, digest: bytes, attempt: Attempt) -> None:
         """Of the attempts of one person at one server only the latest few stay."""
         ...
 
@@ -111,7 +111,9 @@ class Logins(Protocol):
 class AuthorizationServers(Protocol):
     """Those who let people log in. Everything here raises `LoginUnavailable`."""
 
-    async def find(self, url: str, challenge: Challenge, issuer: str | None) -> Found | None:
+    async def find(
+        self, url: str, challenge: Challenge, issuer: str | None
+    ) -> DiscoveredLogin | None:
         """Who lets people in to the server of tools at `url`; with an issuer, exactly that one.
         None if nobody does."""
         ...
@@ -188,7 +190,7 @@ class BeginLogin:
             expires_at=self.clock.now() + _WAITS,
         )
         state = fresh_text(self.entropy)
-        await self.logins.begun(digest_of(state), attempt)
+        await self.logins.put_attempt(digest_of(state), attempt)
         await self.audit.note(caller, _entry("login.begun", place, found.server.issuer))
         return LoginLink(
             server=place.name,
@@ -203,7 +205,11 @@ class BeginLogin:
         return client if client is not None and client.url == place.url else None
 
     async def _registered(
-        self, caller: Principal, place: LoginPlace, client: LoginClient | None, found: Found
+        self,
+        caller: Principal,
+        place: LoginPlace,
+        client: LoginClient | None,
+        found: DiscoveredLogin,
     ) -> LoginClient:
         """As what we are known there; whoever does not know us is asked to, where that is
         offered."""
@@ -233,7 +239,9 @@ class BeginLogin:
         await self.clients.put(caller, place.server, new)
         return new
 
-    async def _known(self, place: LoginPlace, client: LoginClient, found: Found) -> Known:
+    async def _known(
+        self, place: LoginPlace, client: LoginClient, found: DiscoveredLogin
+    ) -> ClientRegistration:
         secret = client.secret
         if client.secret_reference is not None:
             secret = await self.reveal(place.space, client.secret_reference)
@@ -245,7 +253,7 @@ class BeginLogin:
                 )
         offered = found.server.methods or _METHODS[:1]
         fitting = next((each for each in _METHODS if each in offered), _METHODS[0])
-        return Known(
+        return ClientRegistration(
             server=found.server,
             client_id=client.client_id or "",
             secret=secret,
@@ -385,7 +393,7 @@ class LogOut:
 
 
 def _entry(action: str, place: LoginPlace, issuer: str) -> AuditEntry:
-    return AuditEntry(action=action, subject=place.name, facts={"issuer": issuer})
+    return AuditEntry(action=action, subject=place.name, details={"issuer": issuer})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

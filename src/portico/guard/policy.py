@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from portico.guard.core.access_request import Act, Allowed, Decision, TaskContext
+from portico.guard.core.access_request import AccessRequest, Allowed, Decision, TaintContext
 from portico.guard.core.authentication import as_principal, principal_of
 from portico.guard.core.errors import PrincipalNotFound
 from portico.guard.core.keys import KeyHolder
@@ -11,7 +11,7 @@ from portico.guard.core.policy import Explanation, decide, explain, worst_task
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import in_any_task
 from portico.guard.ports import Aims, Contexts, Keys, Principals, Rules
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 
@@ -22,7 +22,7 @@ class Decide:
     contexts: Contexts
     clock: Clock
 
-    async def __call__(self, act: Act) -> Decision:
+    async def __call__(self, act: AccessRequest) -> Decision:
         """Raises `ContextNotFound`.
 
         What would be allowed to the worst task that the caller's key can have, is allowed: then
@@ -37,7 +37,7 @@ class Decide:
                 return worst
         return decide(act, await self.contexts.get(caller), rules, now)
 
-    async def in_task(self, act: Act, task: TaskContext) -> Decision:
+    async def in_task(self, act: AccessRequest, task: TaintContext) -> Decision:
         """As it would be decided if the caller's task had taken this in already."""
         return decide(act, task, await self.rules.all(act.caller), self.clock.now())
 
@@ -63,18 +63,18 @@ class ExplainPolicy:
         Raises `NotPermitted`, `PrincipalNotFound`, `KeyNotFound`, and what says that there is no
         such tool.
         """
-        permit(caller, Scope.POLICY_READ)
+        require_scope(caller, Scope.POLICY_READ)
         whom = await self._principal(caller, who)
-        act = Act(caller=whom, aim=await self.aims.of(caller, tool))
+        act = AccessRequest(caller=whom, target=await self.aims.of(caller, tool))
         rules = await self.rules.all(caller)
         return explain(act, await self.contexts.get(whom), rules, self.clock.now())
 
     async def _principal(self, caller: Principal, who: str) -> Principal:
         if who in (caller.name, str(caller.id), f"key:{caller.key}"):
             return caller
-        permit(caller, Scope.PRINCIPALS_READ)
+        require_scope(caller, Scope.PRINCIPALS_READ)
         if who.startswith("key:"):
-            permit(caller, Scope.KEYS_READ)
+            require_scope(caller, Scope.KEYS_READ)
             key = await self.keys.get(caller, who.removeprefix("key:"))
             identity = await self.principals.get(caller, key.principal)
             return principal_of(KeyHolder(key, b"", identity))

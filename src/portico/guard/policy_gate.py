@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from portico.guard.core.access_request import (
-    Act,
+    AccessRequest,
     Action,
-    Aim,
+    ActionTarget,
     Allowed,
     Decision,
     Denied,
     NeedsApproval,
 )
-from portico.guard.core.approvals import Ticket
+from portico.guard.core.approvals import ApprovalGrant
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.errors import LimitReached, NotPermitted, Refused
 from portico.guard.core.rate_limits import FirstAMinute
@@ -44,7 +44,9 @@ class Gate:
     journal: Audit
     first: FirstAMinute = field(default_factory=FirstAMinute)
 
-    async def __call__(self, act: Act, *, ticket: Ticket | None = None) -> Allowed | NeedsApproval:
+    async def __call__(
+        self, act: AccessRequest, *, ticket: ApprovalGrant | None = None
+    ) -> Allowed | NeedsApproval:
         """A ticket for exactly this act is the approval that it needs, and lifts nothing else.
 
         What was decided is in the audit before anything that may change something is done, and
@@ -62,20 +64,20 @@ class Gate:
         if isinstance(decision, Denied):
             caller = act.caller
             raise Refused(
-                act.aim.tool, decision.rule, decision.reason, who=caller.name, key=caller.key
+                act.target.tool, decision.rule, decision.reason, who=caller.name, key=caller.key
             )
         return decision
 
-    def made_ahead(self, act: Act, decision: Allowed) -> None:
+    def made_ahead(self, act: AccessRequest, decision: Allowed) -> None:
         """A read that was allowed is made before it is asked for: it is in the audit as any other.
         Raises `NotCanonical` as above."""
         facts = {**_facts(act, act.hash), "ahead": True}
         self.journal.note_behind(act.caller, _entry(act, decision, facts))
 
-    async def take_in(self, caller: Principal, aim: Aim) -> None:
+    async def taint_context(self, caller: Principal, aim: ActionTarget) -> None:
         """The caller's task covers, from now on, what is about to be given to it."""
         if aim.label != PUBLIC or not aim.trusted:
-            await self.contexts.rise(caller, aim.label, untrusted=not aim.trusted)
+            await self.contexts.raise_taint(caller, aim.label, untrusted=not aim.trusted)
 
     @contextmanager
     def in_front(self, caller: Principal, action: Action, tool: str) -> Iterator[None]:
@@ -96,15 +98,17 @@ class Gate:
                 self._once(caller, (error.code, named), entry)
             raise
 
-    async def _taken(self, act: Act, take: Callable[[Act], Awaitable[None]]) -> None:
+    async def _taken(
+        self, act: AccessRequest, take: Callable[[AccessRequest], Awaitable[None]]
+    ) -> None:
         try:
             await take(act)
         except LimitReached as error:
             entry = AuditEntry(
                 action=f"{act.action}.limited",
-                subject=act.aim.tool,
+                subject=act.target.tool,
                 reason=str(error),
-                facts={"server": act.aim.server},
+                details={"server": act.target.server},
             )
             self._once(act.caller, (error.code, str(error)), entry)
             raise
@@ -113,7 +117,7 @@ class Gate:
         if self.first((caller.space, caller.id, *what), self.decide.clock.now()):
             self.journal.note_behind(caller, entry)
 
-    async def _hash(self, act: Act) -> str:
+    async def _hash(self, act: AccessRequest) -> str:
         """What has none could not be told from another act, by an approval or in the audit. Raises
         `NotCanonical`."""
         try:
@@ -122,9 +126,9 @@ class Gate:
             await self._write_down(act, None, Denied("default:arguments", str(error)))
             raise
 
-    async def _write_down(self, act: Act, hash_: str | None, decision: Decision) -> None:
+    async def _write_down(self, act: AccessRequest, hash_: str | None, decision: Decision) -> None:
         entry = _entry(act, decision, _facts(act, hash_))
-        if isinstance(decision, Allowed) and act.aim.effect.reads_only:
+        if isinstance(decision, Allowed) and act.target.effect.is_read_only:
             self.journal.note_behind(act.caller, entry)
         elif isinstance(decision, Allowed):
             await self.journal.note_ahead(act.caller, entry)
@@ -132,22 +136,22 @@ class Gate:
             await self.journal.note(act.caller, entry)
 
 
-def _entry(act: Act, decision: Decision, facts: JsonObject) -> AuditEntry:
+def _entry(act: AccessRequest, decision: Decision, facts: JsonObject) -> AuditEntry:
     return AuditEntry(
         action=f"{act.action}.{_WORDS[type(decision)]}",
-        subject=act.aim.tool,
+        subject=act.target.tool,
         rule=decision.rule,
         reason=decision.reason,
-        facts=facts,
+        details=facts,
     )
 
 
-def _facts(act: Act, hash_: str | None) -> JsonObject:
+def _facts(act: AccessRequest, hash_: str | None) -> JsonObject:
     names = sorted(act.arguments)[:_NAMES]
     return {
-        "server": act.aim.server,
-        "effect": str(act.aim.effect),
-        "pin": act.aim.pin,
+        "server": act.target.server,
+        "effect": str(act.target.effect),
+        "pin": act.target.pin,
         "hash": hash_,
         "arguments": [_plain(name[:_NAME_LENGTH]) for name in names],
     }

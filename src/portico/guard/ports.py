@@ -8,13 +8,13 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
-from portico.guard.core.access_request import Act, Aim, TaskContext
+from portico.guard.core.access_request import AccessRequest, ActionTarget, TaintContext
 from portico.guard.core.audit import AuditEntry, Head, Link
 from portico.guard.core.contexts import OpenedContext
 from portico.guard.core.keys import KeyHolder, StoredKey
 from portico.guard.core.principals import Identity
 from portico.guard.core.rules import Rule
-from portico.guard.core.secrets import KeptSecret
+from portico.guard.core.secrets import StoredSecret
 from portico.guard.core.spaces import ExportedRow, Space
 from portico.kernel.budget import Cost, OverBudget
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
@@ -91,7 +91,7 @@ class Principals(Protocol):
         ...
 
     async def hold(self, caller: Principal, principal: PrincipalId) -> Identity:
-        """As `get`, and nobody else changes it before the end of `Together`."""
+        """As `get`, and nobody else changes it before the end of `UnitOfWork`."""
         ...
 
     async def page(
@@ -131,7 +131,7 @@ class Leavings(Protocol):
         ...
 
 
-class Together(Protocol):
+class UnitOfWork(Protocol):
     """What is written inside is written as one: all of it, or none."""
 
     def __call__(self, caller: Principal, /) -> AbstractAsyncContextManager[object]: ...
@@ -172,7 +172,7 @@ class Rules(Protocol):
 class Aims(Protocol):
     """What can be called, as the guard would be told of it."""
 
-    async def of(self, caller: Principal, tool: str) -> Aim:
+    async def of(self, caller: Principal, tool: str) -> ActionTarget:
         """As the caller sees it. Raises whatever says that there is no such tool."""
         ...
 
@@ -180,17 +180,17 @@ class Aims(Protocol):
 class Contexts(Protocol):
     """The tasks of a space: what has been read in each."""
 
-    async def get(self, caller: Principal) -> TaskContext:
+    async def get(self, caller: Principal) -> TaintContext:
         """The one that the caller is at; one that nothing was read in yet is as low as can be.
         Raises `ContextNotFound` if it names one that is not its own."""
         ...
 
-    async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+    async def raise_taint(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
         """It covers this from now on, for every process."""
         ...
 
 
-class ContextBook(Protocol):
+class ContextRegistry(Protocol):
     """The tasks that somebody opened: each only for whoever did."""
 
     async def open(self, caller: Principal, context: OpenedContext) -> None: ...
@@ -211,16 +211,16 @@ class ContextBook(Protocol):
 class CallLimits(Protocol):
     """How often something may be done, counted across processes."""
 
-    async def take_own(self, act: Act) -> None:
+    async def take_own(self, act: AccessRequest) -> None:
         """One of the caller's, whatever will be decided. Raises `LimitReached`."""
         ...
 
-    async def take_shared(self, act: Act) -> None:
+    async def take_shared(self, act: AccessRequest) -> None:
         """One of the server's and the tool's, for what may be done: who is refused uses up
         nothing that is everybody's. Raises `LimitReached`."""
         ...
 
-    async def take_ahead(self, act: Act, share: float) -> None:
+    async def take_ahead(self, act: AccessRequest, share: float) -> None:
         """One of the server's and the tool's, for what nobody has asked for yet, as long as no
         more than this share of them is used up. Nobody else is kept waiting for having been
         refused here. Raises `LimitReached`."""
@@ -231,7 +231,7 @@ class Audit(Protocol):
     """The record of acts, which nobody can change unnoticed."""
 
     async def note(self, caller: Principal, *entries: AuditEntry) -> None:
-        """Written when this returns; inside `Together`, with it or not at all."""
+        """Written when this returns; inside `UnitOfWork`, with it or not at all."""
         ...
 
     async def note_ahead(self, caller: Principal, entry: AuditEntry) -> None:
@@ -254,7 +254,9 @@ class AuditLog(Protocol):
         """Newest first, from the one before the number `before`."""
         ...
 
-    def stream(self, caller: Principal, *, upto: int) -> AsyncGenerator[Sequence[Link], None]:
+    def stream(
+        self, caller: Principal, *, last_number: int
+    ) -> AsyncGenerator[Sequence[Link], None]:
         """From the first to that number, so many at a time."""
         ...
 
@@ -270,9 +272,9 @@ class AuditHeads(Protocol):
 class Vault(Protocol):
     """Keeps what must not stand in the database for everybody who can read it."""
 
-    def seal(self, plain: bytes, context: bytes) -> bytes: ...
+    def encrypt(self, plain: bytes, context: bytes) -> bytes: ...
 
-    def unseal(self, sealed: bytes, context: bytes) -> bytes | None:
+    def decrypt(self, sealed: bytes, context: bytes) -> bytes | None:
         """None if it was not sealed by us in this context."""
         ...
 
@@ -286,13 +288,13 @@ class Secrets(Protocol):
 
     async def get(self, caller: Principal, name: str) -> str | None: ...
 
-    async def put(self, caller: Principal, secret: KeptSecret, value: str) -> None: ...
+    async def put(self, caller: Principal, secret: StoredSecret, value: str) -> None: ...
 
     async def remove(self, caller: Principal, name: str) -> bool:
         """False if there was none."""
         ...
 
-    async def all(self, caller: Principal) -> Sequence[KeptSecret]:
+    async def all(self, caller: Principal) -> Sequence[StoredSecret]:
         """By name."""
         ...
 

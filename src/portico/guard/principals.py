@@ -8,7 +8,7 @@ from portico.guard.core.audit import about_principal, identity_facts
 from portico.guard.core.errors import NotPermitted, OwnAccess, PrincipalNotFound
 from portico.guard.core.keys import check_tools
 from portico.guard.core.principals import Identity, Role, Scope, check_reach, scopes_of
-from portico.guard.ports import Audit, Keys, Principals, Together
+from portico.guard.ports import Audit, Keys, Principals, UnitOfWork
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
@@ -17,14 +17,14 @@ from portico.kernel.principal import Principal, PrincipalKind
 # The one question that each use case of the guard asks first.
 
 
-def permit(caller: Principal, scope: Scope) -> None:
+def require_scope(caller: Principal, scope: Scope) -> None:
     """Raises `NotPermitted`."""
     if not caller.may(scope):
         raise NotPermitted(caller.name, scope)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrincipalWish:
+class PrincipalSpec:
     kind: PrincipalKind
     name: str
     roles: frozenset[Role] = field(default_factory=lambda: frozenset({Role.MEMBER}))
@@ -46,14 +46,14 @@ class PrincipalChange:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddPrincipal:
     principals: Principals
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
 
-    async def __call__(self, caller: Principal, wish: PrincipalWish) -> Identity:
+    async def __call__(self, caller: Principal, wish: PrincipalSpec) -> Identity:
         """Raises `NotPermitted`, `Overreach`, `NameTaken`."""
-        permit(caller, Scope.PRINCIPALS_WRITE)
+        require_scope(caller, Scope.PRINCIPALS_WRITE)
         check_reach(caller, scopes_of(wish.roles), wish.clearance)
         check_tools(caller, wish.tools)
         now = self.clock.now()
@@ -67,7 +67,7 @@ class AddPrincipal:
             tools=wish.tools,
             created_at=now,
         )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.principals.add(caller, identity)
             await self.audit.note(caller, about_principal("principal.added", identity))
         return identity
@@ -81,7 +81,7 @@ class ListPrincipals:
         self, caller: Principal, *, after: PrincipalId | None, limit: int
     ) -> Sequence[Identity]:
         """Without the agents that are more secret than the caller is cleared for."""
-        permit(caller, Scope.PRINCIPALS_READ)
+        require_scope(caller, Scope.PRINCIPALS_READ)
         known: list[Identity] = []
         while len(known) < limit:
             found = await self.principals.page(caller, after=after, limit=limit)
@@ -99,7 +99,7 @@ class ShowPrincipal:
     async def __call__(self, caller: Principal, principal: PrincipalId) -> Identity:
         """Oneself always; others with the scope. Raises `PrincipalNotFound`."""
         if principal != caller.id:
-            permit(caller, Scope.PRINCIPALS_READ)
+            require_scope(caller, Scope.PRINCIPALS_READ)
         identity = await self.principals.get(caller, principal)
         if not identity.known_to(caller):
             raise PrincipalNotFound(str(principal))
@@ -110,7 +110,7 @@ class ShowPrincipal:
 class ChangePrincipal:
     principals: Principals
     keys: Keys
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
 
@@ -118,11 +118,11 @@ class ChangePrincipal:
         self, caller: Principal, principal: PrincipalId, change: PrincipalChange
     ) -> Identity:
         """Raises `NotPermitted`, `OwnAccess`, `Overreach`, `PrincipalNotFound`."""
-        permit(caller, Scope.PRINCIPALS_WRITE)
+        require_scope(caller, Scope.PRINCIPALS_WRITE)
         if principal == caller.id:
             raise OwnAccess
         now = self.clock.now()
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             before = await self.principals.hold(caller, principal)
             after = _changed(before, change, now)
             for identity in (before, after):

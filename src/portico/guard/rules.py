@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from portico.guard.core.audit import AuditEntry, about_rule
-from portico.guard.core.errors import BadRule, RuleNotFound, RuleOfTheFile, RuleTaken
+from portico.guard.core.errors import InvalidRule, RuleNotFound, RuleOfTheFile, RuleTaken
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import Rule, RuleSource, flaws_of
-from portico.guard.ports import Audit, Rules, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, Rules, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.principal import Principal
 
 
@@ -20,15 +20,15 @@ from portico.kernel.principal import Principal
 class AddRule:
     rules: Rules
     journal: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
     entropy: Entropy
 
     async def __call__(
         self, caller: Principal, rule: Rule, lifetime: timedelta | None = None
     ) -> Rule:
-        """One without a name is given one. Raises `NotPermitted`, `BadRule`, `RuleTaken`."""
-        permit(caller, Scope.POLICY_WRITE)
+        """One without a name is given one. Raises `NotPermitted`, `InvalidRule`, `RuleTaken`."""
+        require_scope(caller, Scope.POLICY_WRITE)
         now = self.clock.now()
         made = replace(
             rule,
@@ -39,10 +39,10 @@ class AddRule:
             expires_at=None if lifetime is None else now + lifetime,
         )
         if flaws := [*flaws_of(made), *_beyond(caller, made)]:
-            raise BadRule(made.name, flaws)
+            raise InvalidRule(made.name, flaws)
         if any(made.name == other.name for other in await self.rules.all(caller)):
             raise RuleTaken(made.name)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.rules.add(caller, made)
             await self.journal.note(caller, about_rule("policy.rule_added", made))
         return made
@@ -55,12 +55,12 @@ class ListRules:
     async def __call__(self, caller: Principal) -> Sequence[Rule]:
         """Of the file and of this space, by name. What a rule lets out tells that there is
         something so secret: who may not know of that sees it only if it is theirs to change."""
-        permit(caller, Scope.POLICY_READ)
+        require_scope(caller, Scope.POLICY_READ)
         changes = caller.may(Scope.POLICY_WRITE)
         found = [
             rule
             for rule in await self.rules.all(caller)
-            if changes or caller.clearance.covers(rule.upto)
+            if changes or caller.clearance.covers(rule.max_label)
         ]
         return sorted(found, key=lambda rule: (rule.name, rule.source))
 
@@ -69,13 +69,13 @@ class ListRules:
 class RemoveRule:
     rules: Rules
     journal: Audit
-    together: Together
+    unit_of_work: UnitOfWork
 
     async def __call__(self, caller: Principal, name: str) -> None:
         """Raises `NotPermitted`, `RuleNotFound`, `RuleOfTheFile`."""
-        permit(caller, Scope.POLICY_WRITE)
+        require_scope(caller, Scope.POLICY_WRITE)
         known = [rule for rule in await self.rules.all(caller) if rule.name == name]
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             if not await self.rules.remove(caller, name):
                 raise RuleOfTheFile(name) if known else RuleNotFound(name)
             gone = [rule for rule in known if rule.source is RuleSource.DATABASE]
@@ -84,10 +84,10 @@ class RemoveRule:
             await self.journal.note(caller, *entries)
 
 
-def _beyond(caller: Principal, rule: Rule) -> Iterator[Flaw]:
+def _beyond(caller: Principal, rule: Rule) -> Iterator[FieldError]:
     """Nobody lets out what they may not read."""
-    if not caller.clearance.covers(rule.upto):
-        yield Flaw("upto", f"must not be above your clearance, {caller.clearance}")
+    if not caller.clearance.covers(rule.max_label):
+        yield FieldError("upto", f"must not be above your clearance, {caller.clearance}")
 
 
 def _name(rule: Rule, entropy: Entropy) -> str:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
-from portico.guard.core.secrets import KeptSecret, SecretNotFound, check_name, check_secret
+from portico.guard.core.secrets import SecretNotFound, StoredSecret, check_name, check_secret
 from portico.guard.ports import Audit, Secrets, SecretUses
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 
@@ -15,8 +15,8 @@ from portico.kernel.principal import Principal
 
 
 @dataclass(frozen=True, slots=True)
-class SecretLook:
-    secret: KeptSecret
+class SecretDetails:
+    secret: StoredSecret
     where: str
     used_by: Sequence[str]
     """Servers of tools that are given it when they start."""
@@ -29,18 +29,18 @@ class SetSecret:
     journal: Audit
     clock: Clock
 
-    async def __call__(self, caller: Principal, name: str, value: str) -> SecretLook:
-        """Raises `NotPermitted`, `BadSecretName`, `BadSecret`, `SecretsUnavailable`."""
-        permit(caller, Scope.SECRETS_WRITE)
+    async def __call__(self, caller: Principal, name: str, value: str) -> SecretDetails:
+        """Raises `NotPermitted`, `InvalidSecretName`, `InvalidSecret`, `SecretsUnavailable`."""
+        require_scope(caller, Scope.SECRETS_WRITE)
         check_secret(name, value)
         where = await self.secrets.where()
-        kept = KeptSecret(name, self.clock.now(), caller.name)
+        kept = StoredSecret(name, self.clock.now(), caller.name)
         # written down first: what was set is never missing from the audit
-        entry = AuditEntry(action="secret.set", subject=name, facts={"where": where})
+        entry = AuditEntry(action="secret.set", subject=name, details={"where": where})
         await self.journal.note(caller, entry)
         await self.secrets.put(caller, kept, value)
         used = await self.uses(caller)
-        return SecretLook(kept, where, used.get(name, ()))
+        return SecretDetails(kept, where, used.get(name, ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +48,12 @@ class ListSecrets:
     secrets: Secrets
     uses: SecretUses
 
-    async def __call__(self, caller: Principal) -> Sequence[SecretLook]:
+    async def __call__(self, caller: Principal) -> Sequence[SecretDetails]:
         """Raises `NotPermitted`, `SecretsUnavailable`."""
-        permit(caller, Scope.SECRETS_READ)
+        require_scope(caller, Scope.SECRETS_READ)
         where, used = await self.secrets.where(), await self.uses(caller)
         return [
-            SecretLook(kept, where, used.get(kept.name, ()))
+            SecretDetails(kept, where, used.get(kept.name, ()))
             for kept in await self.secrets.all(caller)
         ]
 
@@ -64,8 +64,8 @@ class UnsetSecret:
     journal: Audit
 
     async def __call__(self, caller: Principal, name: str) -> None:
-        """Raises `NotPermitted`, `BadSecretName`, `SecretNotFound`, `SecretsUnavailable`."""
-        permit(caller, Scope.SECRETS_WRITE)
+        """Raises `NotPermitted`, `InvalidSecretName`, `SecretNotFound`, `SecretsUnavailable`."""
+        require_scope(caller, Scope.SECRETS_WRITE)
         check_name(name)
         if not await self.secrets.remove(caller, name):
             raise SecretNotFound(name)

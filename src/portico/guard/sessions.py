@@ -12,8 +12,8 @@ from portico.guard.core.errors import KeyEnded, KeyNotFound, NotAPerson, NotAuth
 from portico.guard.core.keys import ApiKey, OpenedWith, Purpose, StoredKey, earlier
 from portico.guard.core.principals import Scope
 from portico.guard.keys import IssuedKey, check_ends
-from portico.guard.ports import Audit, Keys, Principals, Sessions, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, Keys, Principals, Sessions, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.principal import Principal, PrincipalKind
 
@@ -30,7 +30,7 @@ _MOST: Final = 500
 class OpenSession:
     authenticate: Authenticate
     sessions: Sessions
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
@@ -49,7 +49,7 @@ class OpenSession:
         caller, key = principal_of(holder), ApiKey.mint(self.entropy)
         session = _session(key, holder.key, name, self.clock.now(), lifetime)
         try:
-            async with self.together(caller):
+            async with self.unit_of_work(caller):
                 await self.sessions.open(caller, session, key.digest(self.pepper))
                 entry = about_key("session.opened", session, opened_with=holder.key.id)
                 await self.audit.note(caller, entry)
@@ -65,7 +65,7 @@ class TakeSession:
     authenticate: Authenticate
     sessions: Sessions
     keys: Keys
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
@@ -87,7 +87,7 @@ class TakeSession:
             last_used_at=None,
         )
         try:
-            async with self.together(caller):
+            async with self.unit_of_work(caller):
                 if not await self.keys.revoke(caller, old.id, now):
                     raise NotAuthenticated
                 await self.sessions.open(caller, session, key.digest(self.pepper))
@@ -112,7 +112,7 @@ class ListSessions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveSession:
     keys: Keys
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
 
@@ -125,7 +125,7 @@ class LeaveSession:
         now = self.clock.now()
         if session.ended(now):
             return
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             if await self.keys.expire(caller, session, now):
                 await self.audit.note(caller, about_key("session.left", session))
 
@@ -136,7 +136,7 @@ class EndSession:
 
     keys: Keys
     principals: Principals
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
 
@@ -147,7 +147,7 @@ class EndSession:
         above them.
         """
         session = await self._reachable(caller, session_id)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             if await self.keys.revoke(caller, session_id, self.clock.now()):
                 await self.audit.note(caller, about_key("session.ended", session))
 
@@ -159,7 +159,7 @@ class EndSession:
             return session
         if not caller.may(Scope.KEYS_READ):
             raise KeyNotFound(session_id)
-        permit(caller, Scope.KEYS_WRITE)
+        require_scope(caller, Scope.KEYS_WRITE)
         await check_ends(self.principals, caller, session)
         return session
 

@@ -11,8 +11,8 @@ from portico.guard.core.principals import OF_THE_INSTALLATION, Identity, Role, S
 from portico.guard.core.spaces import ExportedRow, Space
 from portico.guard.invitations import INVITATION_LIFETIME, Invitation, invitation_for
 from portico.guard.keys import IssuedKey
-from portico.guard.ports import Audit, Leavings, Spaces, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, Leavings, Spaces, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.label import Label, Level
@@ -20,7 +20,7 @@ from portico.kernel.principal import Principal, PrincipalKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceWish:
+class SpaceSpec:
     name: str
     admin: str
 
@@ -37,13 +37,13 @@ class InstallHome:
     """The first space of an installation, whose admin may found others and see their figures."""
 
     spaces: Spaces
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
 
-    async def __call__(self, wish: SpaceWish) -> Installed:
+    async def __call__(self, wish: SpaceSpec) -> Installed:
         now = self.clock.now()
         space, first = _founding(wish, self.clock, self.entropy)
         admin = replace(first, grants=OF_THE_INSTALLATION)
@@ -59,7 +59,7 @@ class InstallHome:
             created_at=now,
         )
         caller = as_principal(admin)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.spaces.found(space, admin, stored, key.digest(self.pepper))
             await self.audit.note(
                 caller,
@@ -75,19 +75,19 @@ class FoundSpace:
     """A new tenant. Its admin comes in by invitation; the founder has no way in."""
 
     spaces: Spaces
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
 
-    async def __call__(self, caller: Principal, wish: SpaceWish) -> tuple[Space, Invitation]:
+    async def __call__(self, caller: Principal, wish: SpaceSpec) -> tuple[Space, Invitation]:
         """Raises `NotPermitted`."""
-        permit(caller, Scope.SPACES_CREATE)
+        require_scope(caller, Scope.SPACES_CREATE)
         space, admin = _founding(wish, self.clock, self.entropy)
         stored, key = invitation_for(admin, self.clock.now(), self.entropy)
         founded = about_space("space.founded", space, founder=str(caller.id))
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.spaces.found(space, admin, stored, key.digest(self.pepper))
             await self.audit.note(caller, founded)
             await self.audit.note(
@@ -105,21 +105,21 @@ class ShowSpace:
 
     async def __call__(self, caller: Principal, space: SpaceId | None = None) -> Space:
         """One's own; any other does not exist. Raises `SpaceNotFound`."""
-        permit(caller, Scope.SPACE_READ)
+        require_scope(caller, Scope.SPACE_READ)
         return await _own(self.spaces, caller, space)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenameSpace:
     spaces: Spaces
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
 
     async def __call__(self, caller: Principal, space: SpaceId, name: str) -> Space:
-        permit(caller, Scope.SPACE_WRITE)
+        require_scope(caller, Scope.SPACE_WRITE)
         before = await _own(self.spaces, caller, space)
         after = replace(before, name=name)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.spaces.rename(caller, name)
             await self.audit.note(caller, about_space("space.renamed", after, was=before.name))
         return after
@@ -132,7 +132,7 @@ class ExportSpace:
     async def __call__(
         self, caller: Principal, space: SpaceId
     ) -> AsyncGenerator[ExportedRow, None]:
-        permit(caller, Scope.SPACE_EXPORT)
+        require_scope(caller, Scope.SPACE_EXPORT)
         await _own(self.spaces, caller, space)
         return self.spaces.export(caller)
 
@@ -148,7 +148,7 @@ class DeleteSpace:
 
     async def __call__(self, caller: Principal, space: SpaceId, *, confirm: str) -> None:
         """Raises `NotConfirmed` unless `confirm` repeats the space's name."""
-        permit(caller, Scope.SPACE_DELETE)
+        require_scope(caller, Scope.SPACE_DELETE)
         doomed = await _own(self.spaces, caller, space)
         if confirm != doomed.name:
             raise NotConfirmed(doomed.name)
@@ -163,7 +163,7 @@ async def _own(spaces: Spaces, caller: Principal, space: SpaceId | None) -> Spac
     return await spaces.get(caller)
 
 
-def _founding(wish: SpaceWish, clock: Clock, entropy: Entropy) -> tuple[Space, Identity]:
+def _founding(wish: SpaceSpec, clock: Clock, entropy: Entropy) -> tuple[Space, Identity]:
     now = clock.now()
     space = Space(SpaceId.mint(now, entropy), wish.name, now)
     admin = Identity(

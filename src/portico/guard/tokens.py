@@ -18,7 +18,7 @@ from portico.guard.core.tokens import (
     flaw,
     grant_id,
     granted,
-    most,
+    max_scopes,
     rule_for,
 )
 from portico.guard.oauth_logins import TokenKeys, TokenSubjects
@@ -84,7 +84,7 @@ class AuthenticateToken:
             principal=identity.id,
             purpose=Purpose.ACCESS,
             name=f"token for {token.client or 'somebody'} from {token.issuer}"[:300],
-            scopes=most(self.grants),
+            scopes=max_scopes(self.grants),
             clearance=_up_to(identity.clearance),
             created_at=self.clock.now(),
         )

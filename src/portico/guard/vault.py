@@ -11,7 +11,7 @@ from portico.guard.ports import Vault
 BATCH: Final = 500
 
 
-class KeptVaultKeys(Protocol):
+class VaultKeyStore(Protocol):
     async def read(self) -> VaultKeys | None: ...
 
     async def change(self, to: Callable[[VaultKeys], VaultKeys]) -> VaultKeys:
@@ -47,7 +47,7 @@ class RotateVault:
     old one any more when the last rows are sealed anew.
     """
 
-    keys: KeptVaultKeys
+    keys: VaultKeyStore
     sealed: Sealed
     vault_of: Callable[[VaultKeys], Vault]
     fresh: Callable[[], VaultKey]

@@ -65,7 +65,7 @@ class Durable(Protocol):
         """
         ...
 
-    def begin(self, name: str, action: Action, *, tries: int = 1) -> Begun:
+    def start(self, name: str, action: Action, *, tries: int = 1) -> Begun:
         """As `step`, beside whatever else is going on. Raises `StepNamedTwice`."""
         ...
 
@@ -92,7 +92,7 @@ class Durable(Protocol):
         waits meanwhile, the run is not put away. Nothing is waited for inside."""
         ...
 
-    async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
+    async def publish(self, name: str, type_: str, facts: JsonObject) -> None:
         """An event for whoever watches this run, told once; the journal has it as what the step
         of this name gave."""
         ...
@@ -113,4 +113,4 @@ class Event:
     at: datetime
     by: PrincipalId | None = None
     label: Label = PUBLIC
-    facts: JsonObject = field(default_factory=dict)
+    details: JsonObject = field(default_factory=dict)

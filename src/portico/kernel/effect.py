@@ -21,7 +21,7 @@ class Effect(StrEnum):
         return _ORDER.index(self)
 
     @property
-    def reads_only(self) -> bool:
+    def is_read_only(self) -> bool:
         return self.rank <= Effect.EXTERNAL_READ.rank
 
     @property

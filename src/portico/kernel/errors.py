@@ -8,9 +8,9 @@ from enum import StrEnum
 # What can go wrong, in six kinds that every face knows how to answer.
 #
 # PorticoError
-# ├── BadId                kernel.ids
+# ├── InvalidId            kernel.ids
 # ├── NotCanonical         kernel.json
-# ├── BadLabel             kernel.label
+# ├── InvalidLabel         kernel.label
 # ├── ReservationExceeded  kernel.budget
 # ├── guard.core           who may do what: errors, and those of secret and vault_keys
 # ├── box.core.errors      what runs inside walls
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class FieldError:
     """One thing wrong with one field of what was sent."""
 
     field: str
@@ -45,7 +45,7 @@ class PorticoError(Exception):
     code: str
     title: str
     fix: str | None = None
-    flaws: tuple[Flaw, ...] = ()
+    field_errors: tuple[FieldError, ...] = ()
 
     def __init__(self, message: str, *, fix: str | None = None) -> None:
         super().__init__(message)

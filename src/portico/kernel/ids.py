@@ -22,9 +22,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-class BadId(PorticoError):
+class InvalidId(PorticoError):
     kind = Kind.INVALID
     code = "bad_id"
+    type_name = "BadId"
     title = "Not an id"
     fix = "Give the whole id, as an answer or a list shows it."
 
@@ -55,11 +56,11 @@ class Id:
     def parse(cls, text: str) -> Self:
         prefix, _, body = text.rpartition("_")
         if prefix != cls.prefix or len(body) != _TEXT_LENGTH or body[0] > "7":
-            raise BadId(text, cls.prefix)
+            raise InvalidId(text, cls.prefix)
         number = 0
         for letter in body:
             if letter not in _VALUE_OF:
-                raise BadId(text, cls.prefix)
+                raise InvalidId(text, cls.prefix)
             number = number * 32 + _VALUE_OF[letter]
         return cls(UUID(int=number))
 

@@ -26,9 +26,10 @@ class Level(IntEnum):
         return self.name.lower()
 
 
-class BadLabel(PorticoError):
+class InvalidLabel(PorticoError):
     kind = Kind.INVALID
     code = "bad_label"
+    type_name = "BadLabel"
     title = "Not a label"
     fix = "Write a level (public, team, confidential, restricted) and compartments: team+finance."
 
@@ -47,7 +48,7 @@ class Label:
         """From `confidential+finance+legal`, the spelling that `str` gives."""
         name, *compartments = text.split("+")
         if name not in LEVELS or not all(map(_COMPARTMENT.fullmatch, compartments)):
-            raise BadLabel(text)
+            raise InvalidLabel(text)
         return cls(LEVELS[name], frozenset(compartments))
 
     def covers(self, other: "Label") -> bool:

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CatalogSnapshot
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.inferred_schema import KnownShapes
 from portico.gateway.ports import Embedder
-from portico.gateway.search import LookUp
+from portico.gateway.search import RankTools
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
@@ -31,9 +31,9 @@ from portico.learning.core.dataflow import (
     texts_of,
     texts_to_embed,
 )
-from portico.learning.core.dataflow_fields import Flows, Meanings, Parameter, StepShape
+from portico.learning.core.dataflow_fields import Flows, Meanings, Parameter, StepSignature
 from portico.learning.observation import MOST_FLOWS, SeenFlows, known_flows
-from portico.workflows.core.plan import BadPlan, Expressions, Plan, PlanFault, graph_of
+from portico.workflows.core.plan import Expressions, InvalidPlan, Plan, PlanDiagnostic, graph_of
 from portico.workflows.core.plan_documents import read_plan, with_edges
 
 _CONSIDERED: Final = 50
@@ -42,8 +42,8 @@ _TOLD: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindProducers:
-    catalogues: Catalogues
-    look_up: LookUp
+    catalogues: Catalogs
+    look_up: RankTools
     known_shapes: KnownShapes
     embedder: Embedder
 
@@ -56,13 +56,15 @@ class FindProducers:
         wanted = list(texts_of(parameter))
         found = await self.look_up(finder, wanted[-1:], _CONSIDERED)
         refs = [match.ref for match in found.found] + _seen(parameter, flows)
-        there = [ref for ref in dict.fromkeys(refs) if ref in finder.shelf.tools]
-        sources = await self._sources(caller, finder.shelf, there)
+        there = [ref for ref in dict.fromkeys(refs) if ref in finder.snapshot.tools]
+        sources = await self._sources(caller, finder.snapshot, there)
         meanings = await self._meanings([*sources.texts_to_embed(), *wanted])
         ranked = rank_producers(parameter, consumer, sources, meanings, flows)
         return [each.tool for each in ranked[:_TOLD]]
 
-    async def _sources(self, caller: Principal, shelf: Shelf, refs: Sequence[ToolRef]) -> Sources:
+    async def _sources(
+        self, caller: Principal, shelf: CatalogSnapshot, refs: Sequence[ToolRef]
+    ) -> Sources:
         known = await self.known_shapes(caller, shelf, refs)
         tools = {ref: KnownTool(shelf.tools[ref].definition, known.get(ref)) for ref in refs}
         return Sources.ready(
@@ -128,7 +130,7 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposeEdges:
-    catalogues: Catalogues
+    catalogues: Catalogs
     known_shapes: KnownShapes
     find_producers: FindProducers
     flows: SeenFlows
@@ -138,13 +140,14 @@ class ProposeEdges:
     async def __call__(
         self, caller: Principal, document: JsonValue, *, accept: Sequence[str] = ()
     ) -> Proposed:
-        """Raises `BadPlan`, also for a tool that is not there and for an edge that cannot be."""
-        permit(caller, Scope.TOOLS_READ)
+        """Raises `InvalidPlan`, also for a tool that is not there and for an edge that cannot
+        be."""
+        require_scope(caller, Scope.TOOLS_READ)
         return await self.of(caller, read_plan(document, self.expressions), accept=accept)
 
     async def of(self, caller: Principal, plan: Plan, *, accept: Sequence[str] = ()) -> Proposed:
         """Of a plan that has been read."""
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         edges = [text for text in accept if text != ALL_SURE]
         plan = with_edges(plan, edges, self.expressions)
         proposed = await self._proposed(caller, plan)
@@ -153,12 +156,12 @@ class ProposeEdges:
         sure = [str(edge) for edge in proposed.edges if proposed.is_sure(edge)]
         return await self._proposed(caller, with_edges(plan, sure, self.expressions))
 
-    async def as_faults(self, caller: Principal, plan: Plan) -> Sequence[PlanFault]:
+    async def as_faults(self, caller: Principal, plan: Plan) -> Sequence[PlanDiagnostic]:
         """Of what has to be said and is left out. None for whoever may not look for tools, or of
         a plan with tools that are not there."""
         try:
             proposed = await self.of(caller, plan)
-        except (NotPermitted, BadPlan):
+        except (NotPermitted, InvalidPlan):
             return []
         places = {step.id: number for number, step in enumerate(plan.steps)}
         proposals = [
@@ -203,7 +206,7 @@ class ProposeEdges:
         )
 
     async def _missing(
-        self, caller: Principal, left: Sequence[tuple[StepShape, Parameter]], flows: Flows
+        self, caller: Principal, left: Sequence[tuple[StepSignature, Parameter]], flows: Flows
     ) -> Sequence[Missing]:
         """For the first of them it is said who could give it: a search for each."""
         missing: list[Missing] = []
@@ -220,24 +223,24 @@ class ProposeEdges:
         except EmbedderUnavailable:
             return Meanings.none()
 
-    async def _flows(self, caller: Principal, shelf: Shelf) -> Flows:
+    async def _flows(self, caller: Principal, shelf: CatalogSnapshot) -> Flows:
         return known_flows(await self.flows.counted(caller, MOST_FLOWS), shelf)
 
 
-def _as_fault(edge: Edge, number: int) -> PlanFault:
-    return PlanFault(
+def _as_fault(edge: Edge, number: int) -> PlanDiagnostic:
+    return PlanDiagnostic(
         f"/steps/{number}/arguments/{edge.parameter}",
         f"could come from {str(edge).partition(' ')[0]} ({edge.confidence:.2f}: {edge.reason}).",
         f'If that is meant, accept "{edge}".',
     )
 
 
-def _not_sought(steps: Sequence[str]) -> Sequence[PlanFault]:
+def _not_sought(steps: Sequence[str]) -> Sequence[PlanDiagnostic]:
     if not steps:
         return []
     more = f" and {len(steps) - 1} more" if len(steps) > 1 else ""
     what = f"The plan is too long to look for what {steps[0]!r}{more} could be given."
-    return [PlanFault("/steps", what, "Say it for them yourself, or make it shorter plans.")]
+    return [PlanDiagnostic("/steps", what, "Say it for them yourself, or make it shorter plans.")]
 
 
 def _worth(edge: Edge) -> bool:
@@ -254,13 +257,13 @@ def _guess(edge: Edge) -> Edge:
     )
 
 
-def _check_tools(plan: Plan, shelf: Shelf) -> None:
-    """Raises `BadPlan`."""
-    faults: list[PlanFault] = []
+def _check_tools(plan: Plan, shelf: CatalogSnapshot) -> None:
+    """Raises `InvalidPlan`."""
+    faults: list[PlanDiagnostic] = []
     for number, step in enumerate(plan.steps):
         try:
             shelf.find(step.tool)
         except PorticoError as error:
-            faults.append(PlanFault(f"/steps/{number}/tool", str(error), error.fix))
+            faults.append(PlanDiagnostic(f"/steps/{number}/tool", str(error), error.fix))
     if faults:
-        raise BadPlan(faults)
+        raise InvalidPlan(faults)

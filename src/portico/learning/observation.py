@@ -11,13 +11,13 @@ from functools import partial
 from time import monotonic
 from typing import Final, Protocol
 
-from portico.gateway.catalog_snapshot import Shelf
-from portico.gateway.core.calls import Answer
+from portico.gateway.catalog_snapshot import CatalogSnapshot
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace, shape_of
+from portico.gateway.core.inferred_schema import ObservedSchema, Passed, ToolPlace, shape_of
 from portico.gateway.core.servers import Server
 from portico.gateway.ports import Shapes, house, keep_written
-from portico.guard.core.access_request import Act
+from portico.guard.core.access_request import AccessRequest
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ContextNotFound
 from portico.guard.ports import Contexts
@@ -27,10 +27,10 @@ from portico.kernel.ids import ContextId, SpaceId
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 from portico.learning.core.dataflow_fields import Flow, Flows
-from portico.learning.core.observation import Count, CountKey, Increment, Layer, added_up
+from portico.learning.core.observation import Count, CountKey, Increment, LabelModel, added_up
 from portico.learning.core.observed_calls import IDLE, LONGEST, Predicted, SeenCall, seen_call
 from portico.learning.core.observed_values import own_values, parameters_of
-from portico.learning.core.prefetch_cache import Place, place_of
+from portico.learning.core.prefetch_cache import ContextKey, place_of
 from portico.learning.core.provenance import Trace, came_from, gave, took
 from portico.learning.core.tool_graph import EdgeKind, KnownEdges, Sightings, ToolEdge
 from portico.workflows.core.plan_values import document_value, step_document
@@ -43,7 +43,7 @@ MOST_FLOWS: Final = 5_000
 class Names:
     """What a caller calls a tool that was learnt of; None if they may not know of it."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: CatalogSnapshot) -> None:
         self._shelf = shelf
         self._names = {server.id: name for name, server in shelf.servers.items()}
 
@@ -53,7 +53,7 @@ class Names:
         return str(ref) if ref in self._shelf.tools else None
 
 
-def known_flows(counted: Mapping[Passed, int], shelf: Shelf) -> Flows:
+def known_flows(counted: Mapping[Passed, int], shelf: CatalogSnapshot) -> Flows:
     named = Names(shelf)
     counts: dict[Flow, int] = {}
     for passed, times in counted.items():
@@ -68,39 +68,39 @@ def known_flows(counted: Mapping[Passed, int], shelf: Shelf) -> Flows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called:
-    act: Act
+    access_request: AccessRequest
     server: Server
-    began: datetime
+    started: datetime
     ended: datetime
-    answer: Answer
+    answer: ToolResult
     served: bool
     """It had been made ahead; how long that took, the lane knows."""
     in_run: bool
 
     @property
     def caller(self) -> Principal:
-        return self.act.caller
+        return self.access_request.caller
 
     @property
     def tool(self) -> ToolPlace:
-        return ToolPlace(self.server.id, ToolRef.parse(self.act.aim.tool).name)
+        return ToolPlace(self.server.id, ToolRef.parse(self.access_request.target.tool).name)
 
-    def seen(self, shelf: Shelf) -> SeenCall:
-        found = shelf.tools.get(ToolRef.parse(self.act.aim.tool))
+    def seen(self, shelf: CatalogSnapshot) -> SeenCall:
+        found = shelf.tools.get(ToolRef.parse(self.access_request.target.tool))
         schema = {} if found is None else found.definition.input_schema
         return seen_call(
             self.tool,
-            self.act.arguments,
+            self.access_request.arguments,
             self.answer,
             ended=self.ended,
-            reads=self.act.aim.effect.reads_only,
+            reads=self.access_request.target.effect.is_read_only,
             own=own_values(schema),
             parameters=parameters_of(schema),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatedIntent:
     caller: Principal
     words: Sequence[str]
 
@@ -111,15 +111,15 @@ _TASKS: Final = 100
 class Foretelling(Protocol):
     """What one task has done and said, and what it will probably do next."""
 
-    def saw(self, call: SeenCall, layer: Layer) -> Sequence[Increment]: ...
+    def saw(self, call: SeenCall, layer: LabelModel) -> Sequence[Increment]: ...
 
     def told(self, text: str) -> None: ...
 
     def ahead(
-        self, layers: Sequence[Layer], among: Callable[[ToolPlace], bool], most: int = 3
+        self, layers: Sequence[LabelModel], among: Callable[[ToolPlace], bool], most: int = 3
     ) -> Sequence[Predicted]: ...
 
-    def end(self, layer: Layer) -> Sequence[Increment]: ...
+    def end(self, layer: LabelModel) -> Sequence[Increment]: ...
 
 
 @dataclass(slots=True)
@@ -133,10 +133,10 @@ class Task:
 
 
 @dataclass(slots=True, kw_only=True)
-class Tasks:
-    begin: Callable[[], Foretelling]
+class TrackedContexts:
+    new_history: Callable[[], Foretelling]
     """For a task that nothing is known of yet."""
-    _at: OrderedDict[Place, Task] = field(default_factory=OrderedDict)
+    _at: OrderedDict[ContextKey, Task] = field(default_factory=OrderedDict)
 
     def __iter__(self) -> Iterator[Task]:
         return iter([*self._at.values()])
@@ -146,7 +146,7 @@ class Tasks:
         place = place_of(caller)
         task = self._at.get(place)
         if task is None:
-            task = self._at[place] = Task(caller, self.begin(), now)
+            task = self._at[place] = Task(caller, self.new_history(), now)
         task.caller, task.label, task.heard_at = caller, label, now
         self._at.move_to_end(place)
         return task
@@ -216,13 +216,13 @@ _RECENT: Final = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class CallObservation:
     """A call that was made, and what came of it."""
 
-    act: Act
+    access_request: AccessRequest
     tool: ToolPlace
-    answer: Answer
-    began: datetime
+    answer: ToolResult
+    started: datetime
     ended: datetime
     in_run: bool
 
@@ -232,10 +232,10 @@ class _Learnt:
     """Of one space, and not written down yet; `caller` is somebody of it."""
 
     caller: Principal
-    shapes: dict[ToolPlace, SeenShape] = field(default_factory=dict)
+    shapes: dict[ToolPlace, ObservedSchema] = field(default_factory=dict)
     passed: Counter[Passed] = field(default_factory=Counter)
 
-    def seen(self, tool: ToolPlace, shape: SeenShape) -> None:
+    def seen(self, tool: ToolPlace, shape: ObservedSchema) -> None:
         before = self.shapes.get(tool)
         self.shapes[tool] = shape if before is None else before.and_then(shape)
 
@@ -260,10 +260,10 @@ class Lessons:
     every: timedelta = timedelta(seconds=2)
     at_most: timedelta = timedelta(milliseconds=50)
     """How much of that is spent on it."""
-    most: int = 256
+    limit: int = 256
     """Calls that wait to be learnt from."""
     learns: Learns = always
-    _waiting: deque[Lesson] = field(default_factory=deque)
+    _waiting: deque[CallObservation] = field(default_factory=deque)
     _tasks: OrderedDict[tuple[SpaceId, ContextId], deque[Trace]] = field(
         default_factory=OrderedDict
     )
@@ -271,29 +271,29 @@ class Lessons:
 
     def note(
         self,
-        act: Act,
+        act: AccessRequest,
         server: Server,
         began: datetime,
-        answer: Answer,
+        answer: ToolResult,
         *,
         in_run: bool = False,
     ) -> None:
         """Of a tool's own failure nothing is learnt. `in_run`: it was made for a run, and the order
         in which such are made is the plan's."""
-        if answer.failed or len(self._waiting) >= self.most or answer.size > _LARGEST:
+        if answer.failed or len(self._waiting) >= self.limit or answer.size > _LARGEST:
             return
-        tool = ToolPlace(server.id, ToolRef.parse(act.aim.tool).name)
-        lesson = Lesson(
-            act=act,
+        tool = ToolPlace(server.id, ToolRef.parse(act.target.tool).name)
+        lesson = CallObservation(
+            access_request=act,
             tool=tool,
             answer=answer,
-            began=began,
+            started=began,
             ended=self.clock.now(),
             in_run=in_run,
         )
         self._waiting.append(lesson)
 
-    async def write_down(self, at_most: timedelta | None = None) -> None:
+    async def flush(self, at_most: timedelta | None = None) -> None:
         """All that is noted, or as much as there is time for. What cannot be written now stays
         learnt."""
         await self._learn_noted(at_most)
@@ -307,7 +307,7 @@ class Lessons:
                 raise
 
     async def run(self) -> None:
-        await keep_written(self.every, partial(self.write_down, self.at_most), self.write_down)
+        await keep_written(self.every, partial(self.flush, self.at_most), self.flush)
 
     async def _learn_noted(self, at_most: timedelta | None) -> None:
         """What is noted meanwhile comes next time, when its task is looked at anew."""
@@ -325,10 +325,10 @@ class Lessons:
             await asyncio.sleep(0)  # others go on in between
 
     async def _label(
-        self, lesson: Lesson, read: dict[tuple[SpaceId, ContextId], Label | None]
+        self, lesson: CallObservation, read: dict[tuple[SpaceId, ContextId], Label | None]
     ) -> Label | None:
         """Of all that its task has read; None if nothing is learnt from it."""
-        caller = lesson.act.caller
+        caller = lesson.access_request.caller
         task = (caller.space, context_of(caller))
         if task not in read:
             read[task] = await self._read_in(caller) if await self.learns(caller) else None
@@ -341,23 +341,25 @@ class Lessons:
         except ContextNotFound:
             return None
 
-    def _learn(self, lesson: Lesson, label: Label) -> None:
+    def _learn(self, lesson: CallObservation, label: Label) -> None:
         """What is learnt of a tool is told to whoever may know of its server. A task that has read
         what is more secret could have handed that on, since a key of a result can be a word of
         somebody's: such a task teaches only what has its label."""
-        act, document = lesson.act, step_document(lesson.answer)
+        act, document = lesson.access_request, step_document(lesson.answer)
         trace = Trace(
             lesson.tool,
-            lesson.began,
+            lesson.started,
             lesson.ended,
             took(act.arguments, self._digest),
             gave(document, self._digest),
         )
-        earlier = self._earlier(act.caller, lesson.began)
+        earlier = self._earlier(act.caller, lesson.started)
         passed = came_from(earlier, trace)
-        if act.aim.label.covers(label):
+        if act.target.label.covers(label):
             learnt = self._of(act.caller)
-            learnt.seen(lesson.tool, SeenShape(act.aim.pin, 1, shape_of(document_value(document))))
+            learnt.seen(
+                lesson.tool, ObservedSchema(act.target.pin, 1, shape_of(document_value(document)))
+            )
             learnt.passed.update(passed)
         if not lesson.in_run:
             self.edges.note(act.caller, label, _edges(earlier, trace, passed))
@@ -395,7 +397,7 @@ class Lessons:
 
 def _edges(earlier: Sequence[Trace], now: Trace, passed: AbstractSet[Passed]) -> Iterator[ToolEdge]:
     """From the last that had ended when it began, and from each that it took something of."""
-    before = [trace for trace in earlier if trace.ended <= now.began]
+    before = [trace for trace in earlier if trace.ended <= now.started]
     if before:
         last = max(before, key=lambda trace: trace.ended)
         yield ToolEdge(last.tool, now.tool, EdgeKind.FOLLOWS)
@@ -403,7 +405,7 @@ def _edges(earlier: Sequence[Trace], now: Trace, passed: AbstractSet[Passed]) ->
         yield ToolEdge(producer, now.tool, EdgeKind.FEEDS)
 
 
-class EdgeBook(Protocol):
+class EdgeStore(Protocol):
     """Which tool came after which, under the label of all that the task had read by then."""
 
     async def learn(
@@ -475,7 +477,7 @@ Spot = tuple[SpaceId, Label]
 
 @dataclass(slots=True)
 class _Kept:
-    layer: Layer
+    layer: LabelModel
     read_at: float
     rows: int
 
@@ -487,12 +489,12 @@ class _Labels:
 
 
 @dataclass(slots=True, kw_only=True)
-class Layers:
+class LabelModels:
     counts: LearntCounts
     clock: Clock
     every: timedelta = timedelta(seconds=2)
     again: timedelta = timedelta(minutes=5)
-    most: int = 64
+    limit: int = 64
     """Layers in memory."""
     most_rows: int = 200_000
     """In all of them, as they were read."""
@@ -504,7 +506,7 @@ class Layers:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Whoever writes or reads: so that nothing is counted twice, or not at all."""
 
-    async def of(self, caller: Principal, label: Label) -> Layer:
+    async def of(self, caller: Principal, label: Label) -> LabelModel:
         """That of exactly this label, in the caller's space, whoever the caller is."""
         spot = (caller.space, label)
         kept = self._kept.get(spot)
@@ -521,7 +523,7 @@ class Layers:
         took, self._took = self._took, 0.0
         return took
 
-    async def covered(self, caller: Principal, label: Label) -> Sequence[Layer]:
+    async def covered(self, caller: Principal, label: Label) -> Sequence[LabelModel]:
         """Those of labels that this one covers, its own first: what a task that has read so much
         may be told."""
         spot = (caller.space, label)
@@ -530,7 +532,7 @@ class Layers:
             known = await self.counts.labels(at_label(caller, label))
             found = self._labels[spot] = _Labels(known, monotonic())
         self._labels.move_to_end(spot)
-        while len(self._labels) > self.most:
+        while len(self._labels) > self.limit:
             self._labels.popitem(last=False)
         mine = {its for space, its in [*self._kept, *self._waiting] if space == caller.space}
         below = sorted(
@@ -538,12 +540,12 @@ class Layers:
         )
         return [await self.of(caller, its) for its in [label, *below][:_TOGETHER]]
 
-    def learnt(self, caller: Principal, label: Label, increments: Iterable[Increment]) -> None:
+    def add(self, caller: Principal, label: Label, increments: Iterable[Increment]) -> None:
         """It is in its layer already."""
         _, waiting = self._waiting.setdefault((caller.space, label), (caller, []))
         waiting += [*increments][: max(0, _WAITING - len(waiting))]
 
-    async def write_down(self) -> None:
+    async def flush(self) -> None:
         """What cannot be written now stays to be written."""
         for spot in [*self._waiting]:
             async with self._turn:
@@ -556,7 +558,7 @@ class Layers:
                     raise
 
     async def run(self) -> None:
-        await keep_written(self.every, self.write_down)
+        await keep_written(self.every, self.flush)
 
     async def _write(self, caller: Principal, label: Label, waiting: Sequence[Increment]) -> None:
         now = self.clock.now()
@@ -571,7 +573,7 @@ class Layers:
         self._writings[spot] += 1
 
     async def _read(self, caller: Principal, label: Label) -> _Kept:
-        layer = Layer(label)
+        layer = LabelModel(label)
         rows = await self.counts.known(at_label(caller, label), label, _ROWS)
         for start in range(0, len(rows), _AT_ONCE):
             began, some = monotonic(), rows[start : start + _AT_ONCE]
@@ -583,7 +585,7 @@ class Layers:
 
     def _too_much(self) -> bool:
         rows = sum(each.rows for each in self._kept.values())
-        return len(self._kept) > self.most or rows > self.most_rows
+        return len(self._kept) > self.limit or rows > self.most_rows
 
     def _old(self, read_at: float) -> bool:
         return monotonic() - read_at >= self.again.total_seconds()

@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CatalogSnapshot
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.inferred_schema import ToolPlace
@@ -26,8 +26,8 @@ from portico.learning.core.intents import in_general, without_values
 from portico.learning.core.likely_tools import MOST_STEPS
 from portico.learning.core.past_plans import (
     MOST_OF_STEPS,
-    KeptPlan,
     PastPlanId,
+    StoredPlan,
     listed_values,
     skeleton_of,
     stored,
@@ -35,7 +35,7 @@ from portico.learning.core.past_plans import (
 )
 from portico.learning.core.tool_graph import plan_edges
 from portico.learning.observation import Learns
-from portico.learning.suggestions import PastPlanBook
+from portico.learning.suggestions import PastPlanStore
 from portico.learning.tool_graph import Graphs
 from portico.workflows.core.plan import Expressions
 from portico.workflows.core.plan_learning import LONGEST_INTENT, PlanEnd
@@ -50,8 +50,8 @@ _log: Final = logging.getLogger("portico.gateway.suggest.plan_lessons")
 
 @dataclass(slots=True, kw_only=True)
 class PlanLessons:
-    catalogues: Catalogues
-    past: PastPlanBook
+    catalogues: Catalogs
+    past: PastPlanStore
     graphs: Graphs
     embedder: Embedder
     expressions: Expressions
@@ -60,15 +60,15 @@ class PlanLessons:
     """Takes secrets out of what somebody said."""
     clock: Clock
     every: timedelta = timedelta(seconds=2)
-    most: int = 256
+    limit: int = 256
     """Plans that wait to be learnt from."""
     _waiting: deque[PlanEnd] = field(default_factory=deque)
 
     def note(self, end: PlanEnd) -> None:
-        if len(self._waiting) < self.most:
+        if len(self._waiting) < self.limit:
             self._waiting.append(end)
 
-    async def write_down(self) -> None:
+    async def flush(self) -> None:
         """All that is noted. What cannot be written now waits on."""
         for _ in range(len(self._waiting)):
             end = self._waiting.popleft()
@@ -82,7 +82,7 @@ class PlanLessons:
                 _log.warning("a plan taught nothing: %s", type(error).__name__, exc_info=False)
 
     async def run(self) -> None:
-        await keep_written(self.every, self.write_down)
+        await keep_written(self.every, self.flush)
 
     async def _learn(self, end: PlanEnd) -> None:
         if not await self.learns(end.caller):
@@ -99,7 +99,7 @@ class PlanLessons:
         edges = [*plan_edges(end.plan, end.done, place, self.expressions)]
         self.graphs.note(end.caller, end.label, edges)
 
-    async def _past(self, end: PlanEnd, intent: str, shelf: Shelf) -> KeptPlan | None:
+    async def _past(self, end: PlanEnd, intent: str, shelf: CatalogSnapshot) -> StoredPlan | None:
         """None of one that was not carried out as a whole, that is longer than any that is
         suggested, or whose tools are gone by now."""
         caller, tools = end.caller, {step.tool for step in end.plan.steps}
@@ -125,7 +125,7 @@ class PlanLessons:
         )
         if len(json.dumps(steps)) > MOST_OF_STEPS:
             return None
-        return KeptPlan(
+        return StoredPlan(
             id=PastPlanId.of(caller.space, caller.id, end.label, intent, steps),
             principal=caller.id,
             label=end.label,

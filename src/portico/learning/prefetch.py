@@ -14,31 +14,31 @@ from typing import Final, Protocol
 from portico.engine.core.event_log import NewEntry
 from portico.engine.ports import Bus, EventLog
 from portico.gateway.calls import act_on
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import LiveTool, Shelf
-from portico.gateway.core.calls import Answer, Phase, about_server
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CallableTool, CatalogSnapshot
+from portico.gateway.core.calls import Phase, ToolResult, about_server
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.reserved_metadata import is_marked
 from portico.gateway.core.servers import Inside, Server, Stdio
 from portico.gateway.ports import SchemaCheck, Servers, Upstreams, keep_written
-from portico.guard.authentication import AsTheyAre
-from portico.guard.core.access_request import Act, Allowed
+from portico.guard.authentication import RevalidatePrincipal
+from portico.guard.core.access_request import AccessRequest, Allowed
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.contexts import risen
 from portico.guard.core.errors import KeyEnded
 from portico.guard.core.principals import Scope
 from portico.guard.policy_gate import Gate as Guard
 from portico.guard.ports import Audit, Contexts, SpaceSettings
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal
-from portico.learning.core.observation import RECORD, Count, CountKey, Layer
-from portico.learning.core.observed_calls import EdgeKey, Wanted, call_key
+from portico.learning.core.observation import RECORD, Count, CountKey, LabelModel
+from portico.learning.core.observed_calls import EdgeKey, ReadRequest, call_key
 from portico.learning.core.prefetch import (
     ALL_CALLS,
     CALLS,
@@ -46,24 +46,24 @@ from portico.learning.core.prefetch import (
     RAN,
     SAVED,
     SUGGESTED,
-    AheadEdge,
-    AheadTotals,
-    Waste,
+    PrefetchEdge,
+    PrefetchTotals,
+    WasteReason,
     added_up,
     edge_table,
 )
 from portico.learning.core.prefetch_cache import (
     PROVEN_FOR_CALLER,
+    BufferedCall,
     FairEffort,
-    Held,
     TrustInAll,
     key_of,
 )
 from portico.learning.core.prefetch_gates import (
     GATES,
-    AheadMode,
     Attempt,
     Gate,
+    PrefetchMode,
     ServerSwitch,
     SpaceSwitches,
     Switches,
@@ -71,9 +71,17 @@ from portico.learning.core.prefetch_gates import (
     read_switches,
     switches_json,
 )
-from portico.learning.observation import Called, Layers, LearntCounts, Said, Task, Tasks, at_label
-from portico.learning.prefetch_cache import After, Lane
-from portico.learning.prefetch_ports import AheadTally, SwitchesAtHand
+from portico.learning.observation import (
+    Called,
+    LabelModels,
+    LearntCounts,
+    StatedIntent,
+    Task,
+    TrackedContexts,
+    at_label,
+)
+from portico.learning.prefetch_cache import After, PrefetchExecutor
+from portico.learning.prefetch_ports import PrefetchCounter, SwitchesAtHand
 from portico.learning.prefetch_switches import AHEAD, Switchboard
 
 _MOST: Final = 4
@@ -96,32 +104,34 @@ class _Chain:
         )
 
 
-def _unheard(wanted: Wanted, gate: str) -> None:
+def _unheard(wanted: ReadRequest, gate: str) -> None:
     """Nobody is told what was not done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunAhead:
-    catalogues: Catalogues
+class PrefetchCalls:
+    catalogues: Catalogs
     schemas: SchemaCheck
     guard: Guard
-    as_they_are: AsTheyAre
+    as_they_are: RevalidatePrincipal
     switches: SwitchesAtHand
     upstreams: Upstreams
-    lane: Lane
+    executor: PrefetchExecutor
     clock: Clock
     gates: Sequence[Gate] = GATES
-    turned_down: Callable[[Wanted, str], None] = _unheard
+    turned_down: Callable[[ReadRequest, str], None] = _unheard
     """Told which gate was closed."""
 
-    async def these(self, caller: Principal, wanted: Sequence[Wanted]) -> Sequence[Wanted]:
+    async def these(
+        self, caller: Principal, wanted: Sequence[ReadRequest]
+    ) -> Sequence[ReadRequest]:
         """Those that are under way now, or were already. It waits for no server, and raises
         nothing of what stands in the way of one."""
         return await self._begun(caller, wanted, _Chain())
 
     async def _begun(
-        self, caller: Principal, wanted: Sequence[Wanted], chain: _Chain
-    ) -> Sequence[Wanted]:
+        self, caller: Principal, wanted: Sequence[ReadRequest], chain: _Chain
+    ) -> Sequence[ReadRequest]:
         begun = []
         for each in wanted[:_MOST]:
             try:
@@ -131,16 +141,16 @@ class RunAhead:
                 self.turned_down(each, error.code)
         return begun
 
-    async def _begin(self, caller: Principal, wanted: Wanted, chain: _Chain) -> bool:
+    async def _begin(self, caller: Principal, wanted: ReadRequest, chain: _Chain) -> bool:
         """Looked at twice: before a limit is used for it and, as that takes a while, afterwards.
         Nothing of the caller's own limit is used, and little of what is everybody's. Raises what
         the catalogue and the guard raise."""
         attempt, _ = await self._attempt(caller, wanted, chain)
-        if self.lane.buffer.holds(key_of(attempt.act)):
+        if self.executor.buffer.holds(key_of(attempt.access_request)):
             return True
         if not self._let_through(attempt):
             return False
-        await self.guard.limits.take_ahead(attempt.act, self.lane.terms.share)
+        await self.guard.limits.take_ahead(attempt.access_request, self.executor.terms.share)
         attempt, server = await self._attempt(caller, wanted, chain)
         return self._let_through(attempt) and self._started(caller, attempt, server, chain)
 
@@ -152,15 +162,17 @@ class RunAhead:
 
     def _started(self, caller: Principal, attempt: Attempt, server: Server, chain: _Chain) -> bool:
         """Right after the gates: between them and this, nothing else happens."""
-        act, label = attempt.act, attempt.task.label
-        held = Held(key=key_of(act), act=act, server=server, wanted=attempt.wanted, label=label)
-        begun = self.lane.begin(held, attempt.price, self._after(caller, chain.beyond(server)))
+        act, label = attempt.access_request, attempt.task.label
+        held = BufferedCall(
+            key=key_of(act), access_request=act, server=server, wanted=attempt.wanted, label=label
+        )
+        begun = self.executor.start(held, attempt.price, self._after(caller, chain.beyond(server)))
         if begun and isinstance(attempt.decision, Allowed):
             self.guard.made_ahead(act, attempt.decision)
         return begun
 
     async def _attempt(
-        self, caller: Principal, wanted: Wanted, chain: _Chain
+        self, caller: Principal, wanted: ReadRequest, chain: _Chain
     ) -> tuple[Attempt, Server]:
         caller, stands = await self._as_now(caller)
         shelf = await self.catalogues.current(caller)
@@ -170,19 +182,19 @@ class RunAhead:
         read = await self.guard.contexts.get(caller)
         task = risen(read, chain.label, untrusted=chain.untrusted)
         decision = await self.guard.decide.in_task(act, task)
-        lane, now, place = self.lane, self.lane.now(), key_of(act).place
-        vitals = self.upstreams.vitals(caller.space, server.name)
+        lane, now, place = self.executor, self.executor.now(), key_of(act).place
+        vitals = self.upstreams.health(caller.space, server.name)
         inside = isinstance(server.launch, Inside)
         attempt = Attempt(
             wanted=wanted,
-            act=act,
+            access_request=act,
             stands=stands,
             mode=switches.mode_of(server),
             external=switches.external_for(server),
             workflows=server.holds_workflows or server.holds_agents,
             task=task,
             trusted={its.id for its in shelf.servers.values() if its.trusted},
-            flaws=self._flaws(shelf, act, wanted),
+            field_errors=self._flaws(shelf, act, wanted),
             decision=decision,
             usual=self._usual(caller, server, wanted),
             settled=not lane.unsettled.touches(act, now),
@@ -205,15 +217,15 @@ class RunAhead:
             return caller, False
         return replace(now, tools=(*now.tools, *caller.tools)), True
 
-    def _flaws(self, shelf: Shelf, act: Act, wanted: Wanted) -> int:
+    def _flaws(self, shelf: CatalogSnapshot, act: AccessRequest, wanted: ReadRequest) -> int:
         schema = shelf.find(wanted.ref).definition.input_schema
-        return len(self.schemas.flaws(schema, act.arguments))
+        return len(self.schemas.field_errors(schema, act.arguments))
 
-    def _usual(self, caller: Principal, server: Server, wanted: Wanted) -> timedelta | None:
-        return self.lane.paces.usual(caller.space, ToolPlace(server.id, wanted.ref.name))
+    def _usual(self, caller: Principal, server: Server, wanted: ReadRequest) -> timedelta | None:
+        return self.executor.paces.usual(caller.space, ToolPlace(server.id, wanted.ref.name))
 
     def _after(self, caller: Principal, chain: _Chain) -> After:
-        async def after(held: Held, answer: Answer) -> None:
+        async def after(held: BufferedCall, answer: ToolResult) -> None:
             then = held.wanted.then
             if then is not None and chain.deep <= _DEEPEST and not held.doomed:
                 await self._begun(caller, then(answer), chain)
@@ -245,34 +257,40 @@ _Who = tuple[SpaceId, PrincipalId]
 
 @dataclass(slots=True, kw_only=True)
 class Watching:
-    tasks: Tasks
-    run_ahead: RunAhead
-    layers: Layers
-    catalogues: Catalogues
+    tasks: TrackedContexts
+    run_ahead: PrefetchCalls
+    layers: LabelModels
+    catalogues: Catalogs
     contexts: Contexts
     switches: SwitchesAtHand
-    tally: AheadTally
+    tally: PrefetchCounter
     clock: Clock
     effort: FairEffort = field(default_factory=FairEffort)
     trust: TrustInAll = field(default_factory=TrustInAll)
-    _noted: deque[Called | Said] = field(default_factory=deque)
+    _noted: deque[Called | StatedIntent] = field(default_factory=deque)
     _waiting: Counter[_Who] = field(default_factory=Counter)
     """How many of those are whose."""
     _bell: asyncio.Event = field(default_factory=asyncio.Event)
 
     def note(
-        self, act: Act, server: Server, began: datetime, answer: Answer, *, in_run: bool = False
+        self,
+        act: AccessRequest,
+        server: Server,
+        began: datetime,
+        answer: ToolResult,
+        *,
+        in_run: bool = False,
     ) -> None:
         """Of an answer that is far too long, only that there was one; of one to a run, only how
         long it took."""
         ended, served = self.clock.now(), is_marked(answer)
         if in_run or answer.size > _LARGEST:
-            answer = Answer([], failed=answer.failed)
+            answer = ToolResult([], failed=answer.failed)
         self._put(
             Called(
-                act=act,
+                access_request=act,
                 server=server,
-                began=began,
+                started=began,
                 ended=ended,
                 answer=answer,
                 served=served,
@@ -283,7 +301,7 @@ class Watching:
     def say(self, caller: Principal, *words: str) -> None:
         """What somebody looks for, or wants done, in their own words."""
         if any(words):
-            self._put(Said(caller, words))
+            self._put(StatedIntent(caller, words))
 
     async def work_through(self) -> None:
         """All that is noted. What one of them breaks is that one's."""
@@ -313,7 +331,7 @@ class Watching:
         for task in self.tasks.idle(self.clock.now()):
             await self._end(task)
 
-    def _put(self, noted: Called | Said) -> None:
+    def _put(self, noted: Called | StatedIntent) -> None:
         who = _who(noted.caller)
         if len(self._noted) >= _NOTED or self._waiting[who] >= _NOTED_OF_ONE:
             self.tasks.missed(noted.caller)
@@ -322,7 +340,7 @@ class Watching:
         self._waiting[who] += 1
         self._bell.set()
 
-    def _next(self) -> Called | Said:
+    def _next(self) -> Called | StatedIntent:
         noted = self._noted.popleft()
         who = _who(noted.caller)
         self._waiting[who] -= 1
@@ -330,7 +348,7 @@ class Watching:
             del self._waiting[who]
         return noted
 
-    async def _worked(self, noted: Called | Said) -> None:
+    async def _worked(self, noted: Called | StatedIntent) -> None:
         caller = noted.caller
         who = _who(caller)
         if not self.effort.may(who, monotonic()):
@@ -342,12 +360,12 @@ class Watching:
             self.tasks.forget(caller)
             return
         if isinstance(noted, Called) and not noted.served:
-            took = noted.ended - noted.began
-            self.run_ahead.lane.paces.note(caller.space, noted.tool, took)
-        if isinstance(noted, Said) or not noted.in_run:
+            took = noted.ended - noted.started
+            self.run_ahead.executor.paces.note(caller.space, noted.tool, took)
+        if isinstance(noted, StatedIntent) or not noted.in_run:
             await self._look_ahead(noted, switches.mode)
 
-    async def _look_ahead(self, noted: Called | Said, mode: AheadMode) -> None:
+    async def _look_ahead(self, noted: Called | StatedIntent, mode: PrefetchMode) -> None:
         """First all that has to be waited for, then the work at one go."""
         caller = noted.caller
         label = (await self.contexts.get(caller)).label
@@ -357,18 +375,20 @@ class Watching:
         began = monotonic()
         task = self.tasks.of(caller, label, self.clock.now())
         if task.missed:
-            self.layers.learnt(caller, label, task.course.end(below[0]))
+            self.layers.add(caller, label, task.course.end(below[0]))
             task.missed = False
         self._take_in(task, noted, shelf, below[0])
-        wanted = {} if mode is AheadMode.OFF else self._wanted(task, below, shelf)
-        trusted = self.trust.foretold(caller, wanted)
+        wanted = {} if mode is PrefetchMode.OFF else self._wanted(task, below, shelf)
+        trusted = self.trust.predicted(caller, wanted)
         self.effort.spent(_who(caller), monotonic() - began)
         for old in self.tasks.too_many():
             await self._end(old)
-        if wanted and mode is AheadMode.LIVE:
+        if wanted and mode is PrefetchMode.LIVE:
             await self._make(caller, [*wanted.values()], trusted=trusted)
 
-    async def _make(self, caller: Principal, wanted: Sequence[Wanted], *, trusted: bool) -> None:
+    async def _make(
+        self, caller: Principal, wanted: Sequence[ReadRequest], *, trusted: bool
+    ) -> None:
         if not trusted:
             for each in wanted:
                 self.run_ahead.turned_down(each, PROVEN_FOR_CALLER)
@@ -376,27 +396,31 @@ class Watching:
         self.effort.spent(_who(caller), _A_TRIP * len(wanted))
         await self.run_ahead.these(caller, wanted)
 
-    def _take_in(self, task: Task, noted: Called | Said, shelf: Shelf, layer: Layer) -> None:
-        if isinstance(noted, Said):
+    def _take_in(
+        self, task: Task, noted: Called | StatedIntent, shelf: CatalogSnapshot, layer: LabelModel
+    ) -> None:
+        if isinstance(noted, StatedIntent):
             for words in noted.words:
                 task.course.told(words)
             return
         call = noted.seen(shelf)
         self.tally.called(task.caller, task.label)
         self.trust.saw(task.caller, call.key, reads=call.reads)
-        self.layers.learnt(task.caller, task.label, task.course.saw(call, layer))
+        self.layers.add(task.caller, task.label, task.course.saw(call, layer))
 
-    def _wanted(self, task: Task, below: Sequence[Layer], shelf: Shelf) -> dict[bytes, Wanted]:
+    def _wanted(
+        self, task: Task, below: Sequence[LabelModel], shelf: CatalogSnapshot
+    ) -> dict[bytes, ReadRequest]:
         """Of all that is foretold, what has proved right, by the keys of the calls; the rest is
         only looked at later."""
         names = {its.id: name for name, its in shelf.servers.items()}
 
-        def found(place: ToolPlace) -> LiveTool | None:
+        def found(place: ToolPlace) -> CallableTool | None:
             return shelf.tools.get(ToolRef(names.get(place.server, ""), place.tool))
 
         def among(place: ToolPlace) -> bool:
             tool = found(place)
-            return tool is not None and tool.effect.reads_only
+            return tool is not None and tool.effect.is_read_only
 
         wanted = {}
         for predicted in task.course.ahead(below, among):
@@ -405,13 +429,13 @@ class Watching:
             tool = found(place)
             if predicted.live and tool is not None:
                 key = call_key(place, predicted.arguments)
-                wanted[key] = Wanted.of(predicted, tool.ref, tool.pin)
+                wanted[key] = ReadRequest.of(predicted, tool.ref, tool.pin)
         return wanted
 
     async def _end(self, task: Task) -> None:
         """What was foretold and did not come is known to have been wrong."""
         layer = await self.layers.of(task.caller, task.label)
-        self.layers.learnt(task.caller, task.label, task.course.end(layer))
+        self.layers.add(task.caller, task.label, task.course.end(layer))
         self.trust.ended(task.caller)
 
 
@@ -423,7 +447,7 @@ TOPIC: Final = "ahead"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AheadNews:
+class PrefetchEvents:
     log: EventLog
 
     async def switched(
@@ -437,7 +461,7 @@ class AheadNews:
         told = [_of_server(its, after) for its in named if _own(its, before) != _own(its, after)]
         if (before.mode, before.learning) != (after.mode, after.learning):
             facts: JsonObject = {"mode": str(after.mode), "learning": after.learning}
-            told.append(NewEntry(topic=TOPIC, type="ahead.switched", facts=facts))
+            told.append(NewEntry(topic=TOPIC, type="ahead.switched", details=facts))
         await self.log.append(caller, told)
 
     async def turned(
@@ -448,19 +472,19 @@ class AheadNews:
             NewEntry(
                 topic=TOPIC,
                 type="ahead.live" if live else "ahead.shadow",
-                facts={"after": after, "tool": tool},
+                details={"after": after, "tool": tool},
                 label=label,
             )
             for after, tool, live in edges
         ]
         await self.log.append(caller, told)
 
-    async def counted(self, caller: Principal, label: Label, since: AheadTotals) -> None:
+    async def counted(self, caller: Principal, label: Label, since: PrefetchTotals) -> None:
         """What has come to the sums since it was last told."""
         told = NewEntry(
             topic=TOPIC,
             type="ahead.figures",
-            facts={
+            details={
                 "calls": since.calls,
                 "tried": since.tried,
                 "served": since.served,
@@ -474,7 +498,7 @@ class AheadNews:
 def _of_server(server: Server, switches: SpaceSwitches) -> NewEntry:
     its = _own(server, switches)
     facts: JsonObject = {"server": server.name, "mode": str(its.mode), "external": its.external}
-    return NewEntry(topic=TOPIC, type="ahead.switched", facts=facts, label=server.label)
+    return NewEntry(topic=TOPIC, type="ahead.switched", details=facts, label=server.label)
 
 
 def _own(server: Server, switches: SpaceSwitches) -> ServerSwitch:
@@ -488,10 +512,10 @@ _KEYS: Final = 10_000
 _EDGES: Final = 20_000
 """That it is remembered of whether they were live."""
 
-Place = tuple[SpaceId, Label]
+MetricScope = tuple[SpaceId, Label]
 
 
-class AheadMeter(Protocol):
+class PrefetchMeter(Protocol):
     """Counts for whoever looks after the machine: sums of the whole process."""
 
     def called(self) -> None: ...
@@ -502,7 +526,7 @@ class AheadMeter(Protocol):
 
     def served(self, saved: timedelta) -> None: ...
 
-    def wasted(self, why: Waste) -> None: ...
+    def wasted(self, why: WasteReason) -> None: ...
 
     def refused(self, gate: str) -> None: ...
 
@@ -512,7 +536,7 @@ class _Noted:
     caller: Principal
     counts: dict[CountKey, Count] = field(default_factory=dict)
     turned: list[tuple[EdgeKey, bool]] = field(default_factory=list)
-    untold: AheadTotals = field(default_factory=AheadTotals)
+    untold: PrefetchTotals = field(default_factory=PrefetchTotals)
 
     def add(self, key: CountKey, count: Count) -> None:
         known = self.counts.get(key)
@@ -523,16 +547,16 @@ class _Noted:
 
 
 @dataclass(slots=True, kw_only=True)
-class AheadFigures:
+class PrefetchRecorder:
     counts: LearntCounts
     servers: Servers
-    news: AheadNews
-    meter: AheadMeter
+    news: PrefetchEvents
+    meter: PrefetchMeter
     clock: Clock
     every: timedelta = timedelta(seconds=2)
     told_every: int = 5
     """Writings after which the sums are told as an event."""
-    _noted: dict[Place, _Noted] = field(default_factory=dict)
+    _noted: dict[MetricScope, _Noted] = field(default_factory=dict)
     _live: OrderedDict[tuple[SpaceId, EdgeKey], bool] = field(default_factory=OrderedDict)
     _refused: OrderedDict[EdgeKey, str] = field(default_factory=OrderedDict)
 
@@ -576,7 +600,7 @@ class AheadFigures:
         self._count(noted, RAN, _key(edge), hit=1)
         self._count(noted, SAVED, _key(edge), round(saved / timedelta(milliseconds=1)))
 
-    def turned_down(self, wanted: Wanted, gate: str) -> None:
+    def turned_down(self, wanted: ReadRequest, gate: str) -> None:
         """It was foretold, and not made because this gate was closed."""
         self.meter.refused(gate)
         if wanted.edge is not None:
@@ -589,7 +613,7 @@ class AheadFigures:
         """By which gate each way was turned down in this process when it was last foretold."""
         return self._refused
 
-    def wasted(self, why: Waste) -> None:
+    def wasted(self, why: WasteReason) -> None:
         """Why, is told to the meter only: what was made and not served is counted as it is."""
         self.meter.wasted(why)
 
@@ -597,13 +621,13 @@ class AheadFigures:
         turns = count(1)
 
         async def in_turn() -> None:
-            await self.write_down()
+            await self.flush()
             if next(turns) % self.told_every == 0:
                 await self.tell()
 
-        await keep_written(self.every, in_turn, self.write_down)
+        await keep_written(self.every, in_turn, self.flush)
 
-    async def write_down(self) -> None:
+    async def flush(self) -> None:
         """What cannot be written now stays counted."""
         for (_, label), noted in list(self._noted.items()):
             writer = at_label(noted.caller, label)
@@ -627,7 +651,7 @@ class AheadFigures:
             since = noted.untold
             if since.tried or since.served:
                 await self.news.counted(at_label(noted.caller, label), label, since)
-                noted.untold = AheadTotals()
+                noted.untold = PrefetchTotals()
             if not noted.counts and not noted.turned:
                 del self._noted[space, label]
 
@@ -670,37 +694,37 @@ _SHOW_MOST: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerLook:
+class ServerPrefetch:
     server: Server
     own: ServerSwitch
-    mode: AheadMode
+    mode: PrefetchMode
     """In force, which is the strictest of all."""
     external: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AheadLook:
+class PrefetchDetails:
     switches: Switches
-    servers: Sequence[ServerLook]
+    servers: Sequence[ServerPrefetch]
     """By name."""
-    totals: AheadTotals
+    totals: PrefetchTotals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowAhead:
+class ShowPrefetch:
     board: Switchboard
     servers: Servers
     counts: LearntCounts
 
-    async def __call__(self, caller: Principal) -> AheadLook:
+    async def __call__(self, caller: Principal) -> PrefetchDetails:
         """Of what the caller may know of. Raises `NotPermitted`."""
-        permit(caller, Scope.SERVERS_READ)
+        require_scope(caller, Scope.SERVERS_READ)
         return await self.of(caller)
 
-    async def of(self, caller: Principal) -> AheadLook:
+    async def of(self, caller: Principal) -> PrefetchDetails:
         switches = await self.board.current(caller)
         counted = await _counted(self.counts, caller, FIGURES)
-        return AheadLook(
+        return PrefetchDetails(
             switches=switches,
             servers=[_look(switches, its) for its in await self.servers.all(caller)],
             totals=added_up((key.kind, count.tried, count.hit) for key, count in counted),
@@ -710,17 +734,17 @@ class ShowAhead:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListAheadEdges:
     counts: LearntCounts
-    catalogues: Catalogues
-    figures: AheadFigures
+    catalogues: Catalogs
+    metrics: PrefetchRecorder
 
-    async def __call__(self, caller: Principal, *, most: int = 100) -> Sequence[AheadEdge]:
+    async def __call__(self, caller: Principal, *, most: int = 100) -> Sequence[PrefetchEdge]:
         """Between tools that are offered to the caller, those foretold most often first. Raises
         `NotPermitted`."""
-        permit(caller, Scope.SERVERS_READ)
+        require_scope(caller, Scope.SERVERS_READ)
         shelf = await self.catalogues.offered(caller)
         counted = await _counted(self.counts, caller, (RECORD, RAN, SAVED))
         rows = ((key.kind, key.key, count) for key, count in counted)
-        return edge_table(rows, _names(shelf), self.figures.refused)[:most]
+        return edge_table(rows, _names(shelf), self.metrics.refused)[:most]
 
 
 async def _counted(
@@ -732,7 +756,7 @@ async def _counted(
     return found
 
 
-def _names(shelf: Shelf) -> dict[ToolPlace, ToolRef]:
+def _names(shelf: CatalogSnapshot) -> dict[ToolPlace, ToolRef]:
     return {
         ToolPlace(shelf.servers[ref.server].id, ref.name): ref
         for ref in shelf.tools
@@ -740,8 +764,8 @@ def _names(shelf: Shelf) -> dict[ToolPlace, ToolRef]:
     }
 
 
-def _look(switches: Switches, server: Server) -> ServerLook:
-    return ServerLook(
+def _look(switches: Switches, server: Server) -> ServerPrefetch:
+    return ServerPrefetch(
         server=server,
         own=switches.own(server),
         mode=switches.mode_of(server),
@@ -750,35 +774,35 @@ def _look(switches: Switches, server: Server) -> ServerLook:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerWish:
+class ServerPrefetchSpec:
     """None: as it is."""
 
-    mode: AheadMode | None = None
+    mode: PrefetchMode | None = None
     external: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AheadWish:
+class PrefetchSpec:
     """None: as it is."""
 
-    mode: AheadMode | None = None
+    mode: PrefetchMode | None = None
     learning: bool | None = None
-    servers: Mapping[str, ServerWish] = field(default_factory=dict)
+    servers: Mapping[str, ServerPrefetchSpec] = field(default_factory=dict)
     """By name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SwitchAhead:
+class SwitchPrefetch:
     settings: SpaceSettings
     servers: Servers
     audit: Audit
     bus: Bus
-    show: ShowAhead
-    news: AheadNews
+    show: ShowPrefetch
+    news: PrefetchEvents
 
-    async def __call__(self, caller: Principal, wish: AheadWish) -> AheadLook:
+    async def __call__(self, caller: Principal, wish: PrefetchSpec) -> PrefetchDetails:
         """In force in every process within a second. Raises `NotPermitted`, `ServerNotFound`."""
-        permit(caller, Scope.SERVERS_APPROVE)
+        require_scope(caller, Scope.SERVERS_APPROVE)
         named = [await self.servers.get(caller, name) for name in wish.servers]
         async with self.settings.changing(caller, AHEAD) as found:
             before = read_switches(found)
@@ -791,7 +815,7 @@ class SwitchAhead:
         return await self.show.of(caller)
 
 
-def _switched(before: SpaceSwitches, wish: AheadWish, named: Sequence[Server]) -> SpaceSwitches:
+def _switched(before: SpaceSwitches, wish: PrefetchSpec, named: Sequence[Server]) -> SpaceSwitches:
     servers = dict(before.servers)
     for server in named:
         own, wished = servers.get(server.id, ServerSwitch()), wish.servers[server.name]
@@ -812,7 +836,7 @@ def _entries(
 ) -> Iterator[AuditEntry]:
     was, now = _facts(before), _facts(after)
     if was != now:
-        yield AuditEntry(action="ahead.switched", subject="space", facts={"was": was, "now": now})
+        yield AuditEntry(action="ahead.switched", subject="space", details={"was": was, "now": now})
     for server in named:
         was, now = _switch_facts(before, server), _switch_facts(after, server)
         if was != now:

@@ -11,25 +11,25 @@ from functools import partial
 from time import monotonic
 from typing import Final
 
-from portico.gateway.core.calls import Answer, Question, Target, Wanted
+from portico.gateway.core.calls import ClientCapability, Question, ToolResult, UpstreamTarget
 from portico.gateway.core.errors import InputUnsupported, UpstreamTimedOut
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.reserved_metadata import admits, marked, unmarked
 from portico.gateway.core.servers import Server, Stdio
 from portico.gateway.ports import Upstreams
-from portico.guard.core.access_request import Act
+from portico.guard.core.access_request import AccessRequest
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
-from portico.learning.core.prefetch import Waste
-from portico.learning.core.prefetch_cache import Buffer, Held, Key, Paces
+from portico.learning.core.prefetch import WasteReason
+from portico.learning.core.prefetch_cache import Buffer, BufferedCall, Key, Paces
 from portico.learning.core.prefetch_gates import (
     ARRIVAL,
-    AheadTerms,
     Arrival,
     ArrivalGate,
     Budget,
+    PrefetchLimits,
     Started,
     Switches,
     Unsettled,
@@ -39,13 +39,13 @@ from portico.learning.core.prefetch_gates import (
     touched,
 )
 from portico.learning.prefetch_gates import StillSo
-from portico.learning.prefetch_ports import AheadTally
+from portico.learning.prefetch_ports import PrefetchCounter
 
 # The line of a call that nobody is waiting for: whoever asks is turned away, and remembered.
 
 
 @dataclass(slots=True)
-class DeafLine:
+class NullChannel:
     """It says that its caller can be asked anything: a server that would ask does so, and then it
     is known that its answer would have been another one."""
 
@@ -53,8 +53,8 @@ class DeafLine:
     asked: bool = False
 
     @property
-    def able(self) -> AbstractSet[Wanted]:
-        return frozenset(Wanted)
+    def able(self) -> AbstractSet[ClientCapability]:
+        return frozenset(ClientCapability)
 
     @property
     def log_level(self) -> str | None:
@@ -71,25 +71,25 @@ class DeafLine:
         raise InputUnsupported(self.subject, str(question.wanted))
 
 
-After = Callable[[Held, Answer], Awaitable[None]]
+After = Callable[[BufferedCall, ToolResult], Awaitable[None]]
 
 
 @dataclass(slots=True, eq=False)
-class Flight:
-    held: Held
+class InFlightCall:
+    held: BufferedCall
     started: Started
     after: After
     """Told of an answer that is kept."""
-    line: DeafLine
+    line: NullChannel
     landed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
     timer: asyncio.Timeout | None = None
-    patience: float | None = None
+    wait_timeout: float | None = None
     """Of whoever has joined it, in seconds."""
-    why: Waste = Waste.CANCELLED
+    why: WasteReason = WasteReason.CANCELLED
     """Why nothing came of it, if nothing does."""
 
-    def cancel(self, why: Waste) -> None:
+    def cancel(self, why: WasteReason) -> None:
         self.why = why
         if self.task is not None:
             self.task.cancel()
@@ -98,13 +98,13 @@ class Flight:
         """It is its caller's own now, and has as much time as that. Raises `UpstreamTimedOut` when
         the caller has waited for so long."""
         loop = asyncio.get_running_loop()
-        began, self.patience = loop.time(), timeout.total_seconds()
+        began, self.wait_timeout = loop.time(), timeout.total_seconds()
         if self.timer is not None:
             with suppress(RuntimeError):  # it has been answered just now
-                self.timer.reschedule(began + self.patience)
+                self.timer.reschedule(began + self.wait_timeout)
         await self.landed.wait()
-        if self.held.answer is None and loop.time() - began >= self.patience:
-            raise UpstreamTimedOut(self.held.act.aim.tool, self.patience)
+        if self.held.answer is None and loop.time() - began >= self.wait_timeout:
+            raise UpstreamTimedOut(self.held.access_request.target.tool, self.wait_timeout)
 
 
 # Ask a server what nobody has asked for yet, and look at what it says before it is kept.
@@ -114,18 +114,18 @@ _LONGEST: Final = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskAhead:
+class PrefetchOne:
     still_so: StillSo
     upstreams: Upstreams
-    tally: AheadTally
+    tally: PrefetchCounter
     clock: Clock
-    terms: AheadTerms
+    terms: PrefetchLimits
     timeout: timedelta
     """Of a call that somebody waits for."""
     gates: Sequence[ArrivalGate] = ARRIVAL
     now: Callable[[], float] = monotonic
 
-    async def __call__(self, flight: Flight, buffer: Buffer) -> Answer | None:
+    async def __call__(self, flight: InFlightCall, buffer: Buffer) -> ToolResult | None:
         """What is kept, in what the flight holds; None, with why, if nothing is. Raises as
         `Upstreams` does, and `TimeoutError`."""
         if not await self._as_decided(flight):
@@ -133,37 +133,40 @@ class AskAhead:
         answer = await self._asked(flight)
         return answer if await self._kept(flight, answer, buffer) else None
 
-    async def _as_decided(self, flight: Flight) -> bool:
+    async def _as_decided(self, flight: InFlightCall) -> bool:
         held = flight.held
         if not await self.still_so.on(held):
-            flight.why = Waste.SWITCHED
+            flight.why = WasteReason.SWITCHED
             return False
-        if await self.still_so.aim(held.act) != held.act.aim or held.doomed:
-            flight.why = Waste.CHANGED
+        if (
+            await self.still_so.aim(held.access_request) != held.access_request.target
+            or held.doomed
+        ):
+            flight.why = WasteReason.CHANGED
             return False
         return True
 
-    async def _asked(self, flight: Flight) -> Answer:
-        held, act = flight.held, flight.held.act
-        held.begun_at, held.begun = self.clock.now(), self.now()
-        held.until = held.begun + self.terms.keep.total_seconds()
+    async def _asked(self, flight: InFlightCall) -> ToolResult:
+        held, act = flight.held, flight.held.access_request
+        held.begun_at, held.started = self.clock.now(), self.now()
+        held.until = held.started + self.terms.keep.total_seconds()
         self.tally.tried(act.caller, held.label, held.wanted.edge)
-        target = Target.of(act.caller.space, held.server, act.caller.id, links=False)
+        target = UpstreamTarget.of(act.caller.space, held.server, act.caller.id, links=False)
         timeout = self._timeout(held)
-        longest = flight.patience or min(self.terms.longest, _LONGEST, timeout).total_seconds()
+        longest = flight.wait_timeout or min(self.terms.longest, _LONGEST, timeout).total_seconds()
         async with asyncio.timeout(longest) as flight.timer:
             return await self.upstreams.call(
                 target, held.wanted.ref.name, act.arguments, timeout=timeout, line=flight.line
             )
 
-    async def _kept(self, flight: Flight, answer: Answer, buffer: Buffer) -> bool:
+    async def _kept(self, flight: InFlightCall, answer: ToolResult, buffer: Buffer) -> bool:
         """Between the gates and its being kept, nothing else happens."""
-        held, act = flight.held, flight.held.act
-        took = self.now() - held.begun
+        held, act = flight.held, flight.held.access_request
+        took = self.now() - held.started
         on, aim = await self.still_so.on(held), await self.still_so.aim(act)
         arrival = Arrival(
-            act=act,
-            aim=aim,
+            access_request=act,
+            target=aim,
             on=on,
             overtaken=held.doomed,
             failed=answer.failed,
@@ -173,12 +176,12 @@ class AskAhead:
             room=buffer.room(act.caller),
         )
         if closed(arrival, self.gates) is not None:
-            flight.why = Waste.FAILED if answer.failed else Waste.CHANGED
+            flight.why = WasteReason.FAILED if answer.failed else WasteReason.CHANGED
             return False
         held.answer, held.size, held.took = unmarked(answer), arrival.size, took
         return True
 
-    def _timeout(self, held: Held) -> timedelta:
+    def _timeout(self, held: BufferedCall) -> timedelta:
         own = held.server.timeout
         return timedelta(seconds=own) if own else self.timeout
 
@@ -196,19 +199,19 @@ _UNCHANGED: Final[AbstractContextManager[None]] = nullcontext()
 
 
 @dataclass(slots=True, kw_only=True)
-class Lane:
-    ask: AskAhead
-    tally: AheadTally
+class PrefetchExecutor:
+    ask: PrefetchOne
+    tally: PrefetchCounter
     buffer: Buffer = field(default_factory=Buffer)
     budget: Budget = field(default_factory=Budget)
     paces: Paces = field(default_factory=Paces)
     unsettled: Unsettled = field(default_factory=Unsettled)
-    _flights: dict[Key, Flight] = field(default_factory=dict)
-    _claiming: set[Held] = field(default_factory=set)
+    _flights: dict[Key, InFlightCall] = field(default_factory=dict)
+    _claiming: set[BufferedCall] = field(default_factory=set)
     _group: asyncio.TaskGroup | None = None
 
     @property
-    def terms(self) -> AheadTerms:
+    def terms(self) -> PrefetchLimits:
         return self.ask.terms
 
     def now(self) -> float:
@@ -224,25 +227,25 @@ class Lane:
         """In which something is under way, or waits."""
         return {held.key.place.space for held in self.buffer.which(lambda _: True)}
 
-    def begin(self, held: Held, price: float, after: After) -> bool:
+    def start(self, held: BufferedCall, price: float, after: After) -> bool:
         """False if it is not taken: there is no room, or it is there already, or all this is over
         or has not begun. `after` is told of an answer that is kept, in here."""
         if self._group is None or held.key in self._flights or not self.buffer.hold(held):
             return False
-        started = self.budget.begin(held.key.place, held.server.name, price, self.now())
-        flight = Flight(held, started, after, DeafLine(held.act.aim.tool))
+        started = self.budget.start(held.key.place, held.server.name, price, self.now())
+        flight = InFlightCall(held, started, after, NullChannel(held.access_request.target.tool))
         self._flights[held.key] = flight
         flight.task = self._group.create_task(self._fly(flight), name="a call ahead of time")
         flight.task.add_done_callback(lambda _: self._land(flight))
         return True
 
-    def changing(self, act: Act) -> AbstractContextManager[None]:
-        return _UNCHANGED if act.aim.effect.reads_only else self._change(act)
+    def changing(self, act: AccessRequest) -> AbstractContextManager[None]:
+        return _UNCHANGED if act.target.effect.is_read_only else self._change(act)
 
     async def claim(
-        self, act: Act, again: Callable[[], Awaitable[Server]], *, timeout: timedelta
-    ) -> Answer | None:
-        if not act.aim.effect.reads_only or not self.buffer.has_any(act.caller):
+        self, act: AccessRequest, again: Callable[[], Awaitable[Server]], *, timeout: timedelta
+    ) -> ToolResult | None:
+        if not act.target.effect.is_read_only or not self.buffer.has_any(act.caller):
             self._give_way(act)
             return None
         held = self.buffer.take(act, self.now())
@@ -259,18 +262,19 @@ class Lane:
         finally:
             self._claiming.discard(held)
             if flight is not None and not flight.landed.is_set():
-                flight.cancel(Waste.CANCELLED)
+                flight.cancel(WasteReason.CANCELLED)
         return self._served(held, asked)
 
     def switched(self, space: SpaceId, switches: Switches) -> None:
         self.drop(
             lambda held: (
-                held.key.place.space == space and not switched_on(switches, held.server, held.act)
+                held.key.place.space == space
+                and not switched_on(switches, held.server, held.access_request)
             ),
-            Waste.SWITCHED,
+            WasteReason.SWITCHED,
         )
 
-    def drop(self, which: Callable[[Held], bool], why: Waste) -> None:
+    def drop(self, which: Callable[[BufferedCall], bool], why: WasteReason) -> None:
         """None of these is served any more, wherever it is just now."""
         for held in [*self.buffer.which(which), *filter(which, self._claiming)]:
             held.doomed = True
@@ -293,61 +297,65 @@ class Lane:
                 finally:
                     self._group = None
         finally:
-            self.drop(lambda _: True, Waste.CANCELLED)
+            self.drop(lambda _: True, WasteReason.CANCELLED)
 
     def sweep(self) -> None:
         now = self.now()
-        self.drop(lambda held: held.too_old(now) and held not in self._claiming, Waste.EXPIRED)
+        self.drop(
+            lambda held: held.too_old(now) and held not in self._claiming, WasteReason.EXPIRED
+        )
         self.unsettled.sweep(now)
 
     @contextmanager
-    def _change(self, act: Act) -> Iterator[None]:
+    def _change(self, act: AccessRequest) -> Iterator[None]:
         """What was read before it is not true any more, nor what is read while it is made."""
         theirs = partial(touched, act)
-        self.unsettled.begin(act)
-        self.drop(theirs, Waste.CHANGED)
+        self.unsettled.start(act)
+        self.drop(theirs, WasteReason.CHANGED)
         known = False
         try:
             yield
             known = True
         finally:
             self.unsettled.end(act, self.now(), known=known)
-            self.drop(theirs, Waste.CHANGED)
+            self.drop(theirs, WasteReason.CHANGED)
 
-    def _give_way(self, act: Act) -> None:
+    def _give_way(self, act: AccessRequest) -> None:
         """A process that does one thing at a time does what somebody waits for."""
-        place = act.caller.space, act.aim.server
+        place = act.caller.space, act.target.server
         for flight in [*self._flights.values()] if self._flights else ():
             held, alone = flight.held, isinstance(flight.held.server.launch, Stdio)
-            there = held.key.place.space, held.act.aim.server
+            there = held.key.place.space, held.access_request.target.server
             if alone and there == place and not held.doomed and held not in self._claiming:
                 held.doomed = True
-                flight.cancel(Waste.CANCELLED)
+                flight.cancel(WasteReason.CANCELLED)
 
-    async def _serves(self, act: Act, held: Held, again: Callable[[], Awaitable[Server]]) -> bool:
+    async def _serves(
+        self, act: AccessRequest, held: BufferedCall, again: Callable[[], Awaitable[Server]]
+    ) -> bool:
         """The last look is the one at what it may be by now; nothing comes in between then. Raises
         what `again` raises."""
-        why: Waste | None = Waste.CANCELLED
+        why: WasteReason | None = WasteReason.CANCELLED
         served = False
         try:
             why = await self.ask.still_so.untrue(act, held)
             served = why is None and await again() == held.server and not held.doomed
         finally:
             if not served and held.answer is not None:
-                self.tally.wasted(why or Waste.CHANGED)
+                self.tally.wasted(why or WasteReason.CHANGED)
         return served
 
-    def _served(self, held: Held, asked: float) -> Answer:
+    def _served(self, held: BufferedCall, asked: float) -> ToolResult:
         assert held.answer is not None  # noqa: S101 # it was looked at just now
-        now, caller = self.now(), held.act.caller
+        now, caller = self.now(), held.access_request.caller
         took = timedelta(seconds=held.took)
         self.paces.note(caller.space, ToolPlace(held.server.id, held.wanted.ref.name), took)
         self.tally.served(
             caller, held.label, held.wanted.edge, took=took, waited=timedelta(seconds=now - asked)
         )
-        return marked(held.answer, timedelta(seconds=now - held.begun))
+        return marked(held.answer, timedelta(seconds=now - held.started))
 
-    async def _fly(self, flight: Flight) -> None:
+    async def _fly(self, flight: InFlightCall) -> None:
         try:
             answer = await self.ask(flight, self.buffer)
             if answer is not None:
@@ -356,13 +364,13 @@ class Lane:
         except TimeoutError:
             pass
         except PorticoError:
-            flight.why = Waste.FAILED
+            flight.why = WasteReason.FAILED
         except Exception as error:  # noqa: BLE001 # the edge of a background task
-            flight.why = Waste.FAILED
+            flight.why = WasteReason.FAILED
             # its words may be the server's, which nobody has asked for
             _log.warning("a call ahead of time broke off: %s", type(error).__name__)
 
-    def _land(self, flight: Flight) -> None:
+    def _land(self, flight: InFlightCall) -> None:
         """However it ended; once or several times."""
         held = flight.held
         if flight.landed.is_set():

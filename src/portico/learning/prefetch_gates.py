@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from portico.gateway.calls import act_on
-from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog import Catalogs
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.access_request import AccessRequest, ActionTarget
 from portico.kernel.errors import PorticoError
-from portico.learning.core.prefetch import Waste
-from portico.learning.core.prefetch_cache import Held
+from portico.learning.core.prefetch import WasteReason
+from portico.learning.core.prefetch_cache import BufferedCall
 from portico.learning.core.prefetch_gates import switched_on
 from portico.learning.prefetch_ports import Elsewhere, SwitchesAtHand
 
@@ -18,31 +18,31 @@ from portico.learning.prefetch_ports import Elsewhere, SwitchesAtHand
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StillSo:
-    catalogues: Catalogues
+    catalogues: Catalogs
     switches: SwitchesAtHand
     elsewhere: Elsewhere
 
-    async def on(self, held: Held) -> bool:
+    async def on(self, held: BufferedCall) -> bool:
         """By all the switches."""
-        switches = await self.switches.current(held.act.caller)
-        return switched_on(switches, held.server, held.act)
+        switches = await self.switches.current(held.access_request.caller)
+        return switched_on(switches, held.server, held.access_request)
 
-    async def aim(self, act: Act) -> Aim | None:
+    async def aim(self, act: AccessRequest) -> ActionTarget | None:
         """What it is aimed at by now, if at anything."""
         shelf = await self.catalogues.current(act.caller)
         try:
-            return act_on(act.caller, shelf, ToolRef.parse(act.aim.tool), act.arguments).aim
+            return act_on(act.caller, shelf, ToolRef.parse(act.target.tool), act.arguments).target
         except PorticoError:
             return None
 
-    async def untrue(self, act: Act, held: Held) -> Waste | None:
+    async def untrue(self, act: AccessRequest, held: BufferedCall) -> WasteReason | None:
         """Why it is no answer to this, if it is none. Whoever cannot be asked has not said yes."""
-        if held.answer is None or held.begun_at is None or act.aim != held.act.aim:
-            return Waste.CHANGED
+        if held.answer is None or held.begun_at is None or act.target != held.access_request.target:
+            return WasteReason.CHANGED
         try:
             if not await self.on(held):
-                return Waste.SWITCHED
+                return WasteReason.SWITCHED
             changed = await self.elsewhere.changed_since(act, held.begun_at)
         except PorticoError:
-            return Waste.CHANGED
-        return Waste.CHANGED if changed else None
+            return WasteReason.CHANGED
+        return WasteReason.CHANGED if changed else None

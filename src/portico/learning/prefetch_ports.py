@@ -3,15 +3,15 @@
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from portico.guard.core.access_request import Act
+from portico.guard.core.access_request import AccessRequest
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.learning.core.observed_calls import EdgeKey
-from portico.learning.core.prefetch import Waste
+from portico.learning.core.prefetch import WasteReason
 from portico.learning.core.prefetch_gates import Switches
 
 
-class AheadTally(Protocol):
+class PrefetchCounter(Protocol):
     """Who counts what is foretold, and what comes of it."""
 
     def called(self, caller: Principal, label: Label) -> None: ...
@@ -30,7 +30,7 @@ class AheadTally(Protocol):
         waited: timedelta,
     ) -> None: ...
 
-    def wasted(self, why: Waste) -> None: ...
+    def wasted(self, why: WasteReason) -> None: ...
 
 
 class SwitchesAtHand(Protocol):
@@ -42,7 +42,7 @@ class SwitchesAtHand(Protocol):
 class Elsewhere(Protocol):
     """What other processes of the same house do."""
 
-    async def changed_since(self, act: Act, since: datetime) -> bool:
+    async def changed_since(self, act: AccessRequest, since: datetime) -> bool:
         """Whether one of them has made a call since then that may have changed what this reads, or
         is at one: for the same principal, or at the same server, or, if that runs here, at any
         other that does. When in doubt, yes."""

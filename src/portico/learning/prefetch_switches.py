@@ -16,7 +16,7 @@ from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 from portico.learning.core.prefetch_gates import (
     SHUT,
-    AheadTerms,
+    PrefetchLimits,
     SpaceSwitches,
     Switches,
     read_switches,
@@ -60,7 +60,7 @@ class _Room:
 class Switchboard:
     settings: SpaceSettings
     bus: Bus
-    terms: AheadTerms
+    terms: PrefetchLimits
     oldest: timedelta = timedelta(milliseconds=750)
     every: timedelta = timedelta(milliseconds=200)
     """How often it is looked after what is under way."""

@@ -10,19 +10,19 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import LiveTool, Shelf
-from portico.gateway.core.calls import KeptResult, ResultId
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CallableTool, CatalogSnapshot
+from portico.gateway.core.calls import ResultId, StoredResult
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.gateway.core.errors import BadToolRef, EmbedderUnavailable, ResultNotFound
+from portico.gateway.core.errors import EmbedderUnavailable, InvalidToolRef, ResultNotFound
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.ports import Embedder, Results
-from portico.gateway.search import LookUp
+from portico.gateway.search import RankTools
 from portico.gateway.search_index import Finder
 from portico.guard.core.principals import Scope
 from portico.guard.core.vault import VaultClosed
-from portico.guard.ports import Contexts, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Contexts, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, RunId
@@ -43,17 +43,17 @@ from portico.learning.core.intents import (
     threshold,
     without_values,
 )
-from portico.learning.core.observed_calls import Wanted
+from portico.learning.core.observed_calls import ReadRequest
 from portico.learning.core.past_plans import (
-    Asked,
     Floats,
-    KeptPlan,
-    Learnt,
     Near,
     PastPlan,
     PastPlanId,
     PastPlans,
     Searched,
+    StoredPlan,
+    SuggestionRequest,
+    ToolStatistics,
     listed_values,
     restored,
     words_of,
@@ -61,11 +61,11 @@ from portico.learning.core.past_plans import (
 from portico.learning.core.suggestions import (
     LIFE,
     NOTHING,
-    BadIntent,
     FirstReads,
-    KeptSuggestion,
+    InvalidIntent,
     KnownRead,
     Mode,
+    StoredSuggestion,
     Suggested,
     Suggestion,
     SuggestionNotFound,
@@ -84,7 +84,7 @@ from portico.workflows.core.plan_learning import LONGEST_INTENT, AcceptedSuggest
 
 
 class OfferedTools(Mapping[str, Offered]):
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: CatalogSnapshot) -> None:
         self._shelf = shelf
         self._made: dict[str, Offered] = {}
 
@@ -100,15 +100,15 @@ class OfferedTools(Mapping[str, Offered]):
     def __len__(self) -> int:
         return len(self._shelf.tools)
 
-    def _live(self, tool: str) -> LiveTool:
+    def _live(self, tool: str) -> CallableTool:
         """Raises `KeyError`."""
         try:
             return self._shelf.tools[ToolRef.parse(tool)]
-        except BadToolRef as error:
+        except InvalidToolRef as error:
             raise KeyError(tool) from error
 
 
-def _offered(tool: LiveTool) -> Offered:
+def _offered(tool: CallableTool) -> Offered:
     schema = tool.definition.input_schema
     return Offered(
         tool=str(tool.ref),
@@ -125,8 +125,8 @@ class These(Protocol):
     """Makes reads before they are asked for, and says which of them are under way."""
 
     async def __call__(
-        self, caller: Principal, wanted: Sequence[Wanted], /
-    ) -> Sequence[Wanted]: ...
+        self, caller: Principal, wanted: Sequence[ReadRequest], /
+    ) -> Sequence[ReadRequest]: ...
 
 
 # Make the first reads of a suggested plan ahead of time, through all the gates of that lane.
@@ -138,13 +138,13 @@ class ReadFirst:
     expressions: Expressions
 
     async def __call__(
-        self, caller: Principal, shelf: Shelf, found: Suggested, plan: Plan
+        self, caller: Principal, shelf: CatalogSnapshot, found: Suggested, plan: Plan
     ) -> Sequence[str]:
         """The steps that are under way."""
 
         def reads(ref: ToolRef) -> KnownRead | None:
             tool = shelf.tools.get(ref)
-            if tool is None or not tool.effect.reads_only:
+            if tool is None or not tool.effect.is_read_only:
                 return None
             return KnownRead(ToolPlace(shelf.servers[ref.server].id, ref.name), tool.pin)
 
@@ -157,14 +157,14 @@ class ReadFirst:
         return [name for name, wanted in first.items() if wanted in begun]
 
 
-class PastPlanBook(Protocol):
+class PastPlanStore(Protocol):
     """The plans of a space that went well. What is above a caller's clearance is not there."""
 
-    async def learn(self, caller: Principal, plan: KeptPlan) -> None:
+    async def learn(self, caller: Principal, plan: StoredPlan) -> None:
         """Its runs are added to those of the one with the same id."""
         ...
 
-    async def latest(self, caller: Principal, most: int, of_another: int) -> Sequence[KeptPlan]:
+    async def latest(self, caller: Principal, most: int, of_another: int) -> Sequence[StoredPlan]:
         """The lately used first, no more than `of_another` of anybody else; without the words of
         others."""
         ...
@@ -184,17 +184,17 @@ class PastPlanBook(Protocol):
 class Suggestions(Protocol):
     """Each only for whoever it was made for."""
 
-    async def keep(self, caller: Principal, suggestion: KeptSuggestion) -> None: ...
+    async def keep(self, caller: Principal, suggestion: StoredSuggestion) -> None: ...
 
-    async def get(self, caller: Principal, suggestion: SuggestionId) -> KeptSuggestion:
+    async def get(self, caller: Principal, suggestion: SuggestionId) -> StoredSuggestion:
         """Raises `SuggestionNotFound`."""
         ...
 
-    async def of_run(self, caller: Principal, run: RunId) -> KeptSuggestion:
+    async def of_run(self, caller: Principal, run: RunId) -> StoredSuggestion:
         """Raises `NothingSuggested`."""
         ...
 
-    async def latest(self, caller: Principal, most: int) -> Sequence[KeptSuggestion]:
+    async def latest(self, caller: Principal, most: int) -> Sequence[StoredSuggestion]:
         """The latest first."""
         ...
 
@@ -212,7 +212,7 @@ class Suggestions(Protocol):
         outcome: Outcome,
         at: datetime,
         run: RunId | None = None,
-    ) -> KeptSuggestion:
+    ) -> StoredSuggestion:
         """As it is then. The latest word counts, and of several runs the first. Raises
         `SuggestionNotFound`."""
         ...
@@ -235,12 +235,12 @@ more secret than it is."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    shelf: Shelf
-    asked: Asked
-    learnt: Learnt
+    snapshot: CatalogSnapshot
+    asked: SuggestionRequest
+    learned: ToolStatistics
     offered: Mapping[str, Offered]
     communities: Mapping[str, int]
-    past: Mapping[str, KeptPlan]
+    past: Mapping[str, StoredPlan]
     """By id, those that were looked through."""
 
     @property
@@ -252,9 +252,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatherEvidence:
-    catalogues: Catalogues
-    look_up: LookUp
-    past: PastPlanBook
+    catalogues: Catalogs
+    look_up: RankTools
+    past: PastPlanStore
     graphs: Graphs
     flows: SeenFlows
     embedder: Embedder
@@ -266,26 +266,26 @@ class GatherEvidence:
         finder = await self.catalogues.finder(caller)
         kept = {str(plan.id): plan for plan in await self.past.latest(caller, _PLANS, _OF_ANOTHER)}
         # Of many plans it takes its time, and others go on meanwhile.
-        plans = await asyncio.to_thread(_known, kept, finder.shelf, caller.id)
+        plans = await asyncio.to_thread(_known, kept, finder.snapshot, caller.id)
         covered = {plan.id: plan for plan in plans if task.covers(kept[plan.id].label)}
         found = await self._nearest(intent, plans, kept)
         near = [it for it in found if it.plan.id in covered or it.similarity >= _MUCH_THE_SAME]
         near = [*_of_several(near, {plan.id: kept[plan.id].principal for plan in plans})]
         within = replace(caller, clearance=meet(caller.clearance, task))
         graph = await self.graphs.of(within)
-        flows = known_flows(await self.flows.counted(caller, MOST_FLOWS), finder.shelf)
+        flows = known_flows(await self.flows.counted(caller, MOST_FLOWS), finder.snapshot)
         learnt = await asyncio.to_thread(
-            Learnt.of, [*covered.values()], edges=graph.tasks, flows=flows
+            ToolStatistics.of, [*covered.values()], edges=graph.tasks, flows=flows
         )
         return Evidence(
-            shelf=finder.shelf,
-            asked=Asked(
+            snapshot=finder.snapshot,
+            asked=SuggestionRequest(
                 intent=intent,
                 searched=await self._searched(finder, intent),
                 near=near[:_NEAREST],
             ),
-            learnt=learnt,
-            offered=OfferedTools(finder.shelf),
+            learned=learnt,
+            offered=OfferedTools(finder.snapshot),
             communities=(await self.graphs.communities(within)).numbers,
             past=kept,
         )
@@ -301,7 +301,7 @@ class GatherEvidence:
         ]
 
     async def _nearest(
-        self, intent: str, plans: Sequence[PastPlan], kept: Mapping[str, KeptPlan]
+        self, intent: str, plans: Sequence[PastPlan], kept: Mapping[str, StoredPlan]
     ) -> Sequence[Near]:
         """By meaning, or by the words of the caller's own plans: those of others are not told."""
         vector: Floats | None = None
@@ -326,7 +326,9 @@ def _of_several(near: Sequence[Near], authors: Mapping[str, PrincipalId]) -> Ite
             yield each
 
 
-def _known(kept: Mapping[str, KeptPlan], shelf: Shelf, who: PrincipalId) -> Sequence[PastPlan]:
+def _known(
+    kept: Mapping[str, StoredPlan], shelf: CatalogSnapshot, who: PrincipalId
+) -> Sequence[PastPlan]:
     """Those of which the caller may use every tool."""
     named = Names(shelf)
     steps = {id_: restored(plan.steps, named) for id_, plan in kept.items()}
@@ -347,8 +349,8 @@ def _known(kept: Mapping[str, KeptPlan], shelf: Shelf, who: PrincipalId) -> Sequ
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settle:
     suggestions: Suggestions
-    past: PastPlanBook
-    together: Together
+    past: PastPlanStore
+    unit_of_work: UnitOfWork
     clock: Clock
 
     async def __call__(
@@ -357,10 +359,10 @@ class Settle:
         suggestion: SuggestionId,
         outcome: Outcome,
         run: RunId | None = None,
-    ) -> KeptSuggestion:
+    ) -> StoredSuggestion:
         """As it is now. Of what one principal says of a past plan, however often, the latest word
         counts, and once. Raises `SuggestionNotFound`."""
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             past = (await self.suggestions.get(caller, suggestion)).past
             said = await self.suggestions.words_on(caller, past)
             for before in {said.get(plan) for plan in past} - {outcome}:
@@ -375,7 +377,7 @@ About = RunId | SuggestionId
 
 
 def about(text: str) -> About:
-    """Raises `BadId`."""
+    """Raises `InvalidId`."""
     is_run = text.startswith(f"{RunId.prefix}_")
     return RunId.parse(text) if is_run else SuggestionId.parse(text)
 
@@ -385,10 +387,10 @@ class GiveFeedback:
     suggestions: Suggestions
     settle: Settle
 
-    async def __call__(self, caller: Principal, of: About, outcome: Outcome) -> KeptSuggestion:
+    async def __call__(self, caller: Principal, of: About, outcome: Outcome) -> StoredSuggestion:
         """Running a suggestion is to accept it, unless something else is said here. Raises
         `NotPermitted`, `SuggestionNotFound`, `NothingSuggested`."""
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         if isinstance(of, RunId):
             of = (await self.suggestions.of_run(caller, of)).id
         return await self.settle(caller, of, outcome)
@@ -429,11 +431,11 @@ class SuggestWorkflow:
 
     async def __call__(self, caller: Principal, intent: str) -> Suggestion:
         """Nothing is run for it but reads that the caller may make, and what they give is told to
-        nobody before it is asked for. Raises `NotPermitted`, `BadIntent`."""
-        permit(caller, Scope.TOOLS_READ)
+        nobody before it is asked for. Raises `NotPermitted`, `InvalidIntent`."""
+        require_scope(caller, Scope.TOOLS_READ)
         words = intent.strip()
         if not 0 < len(words) <= LONGEST_INTENT:
-            raise BadIntent(len(words))
+            raise InvalidIntent(len(words))
         self.say(caller, words)
         history = await self._history(caller)
         task = (await self.contexts.get(caller)).label
@@ -441,14 +443,14 @@ class SuggestWorkflow:
         found = await asyncio.to_thread(
             suggest,
             evidence.asked,
-            evidence.learnt,
+            evidence.learned,
             evidence.offered,
             communities=evidence.communities,
             calibration=history.calibration,
         )
         label = join([task, *(evidence.past[each].label for each in found.past)])
         if label != task:  # whoever is shown what more secret work has taught has taken it in
-            await self.contexts.rise(caller, label, untrusted=False)
+            await self.contexts.raise_taint(caller, label, untrusted=False)
         made = _Made(words, evidence, found, history, label)
         mode = mode_of(found, history.threshold) if evidence.fits else Mode.EXPLICIT_REQUIRED
         if found.plan is None or mode is Mode.EXPLICIT_REQUIRED:
@@ -458,7 +460,7 @@ class SuggestWorkflow:
     async def _kept(self, caller: Principal, made: "_Made", plan: Plan, mode: Mode) -> Suggestion:
         ahead = list[str]()
         if mode is Mode.RAN_AHEAD and caller.may(Scope.TOOLS_CALL):
-            ahead += await self.read_first(caller, made.evidence.shelf, made.found, plan)
+            ahead += await self.read_first(caller, made.evidence.snapshot, made.found, plan)
         mode = Mode.RAN_AHEAD if ahead else Mode.SUGGESTION
         document = plan_document(made.whole(plan))
         kept = await self._written(caller, made, document, mode)
@@ -488,13 +490,13 @@ class SuggestWorkflow:
 
     async def _written(
         self, caller: Principal, made: "_Made", plan: JsonObject, mode: Mode
-    ) -> KeptSuggestion | None:
+    ) -> StoredSuggestion | None:
         """None where nothing can be sealed, for its plan says what the caller said; or where too
         many are kept already."""
         if made.history.full:
             return None
         now = self.clock.now()
-        kept = KeptSuggestion(
+        kept = StoredSuggestion(
             id=SuggestionId.mint(now, self.entropy),
             principal=caller.id,
             label=made.label,
@@ -508,7 +510,7 @@ class SuggestWorkflow:
             expires_at=now + LIFE,
         )
         content: JsonObject = {"plan": plan, "intent": made.intent}
-        result = KeptResult(content=content, label=made.label, untrusted=False)
+        result = StoredResult(content=content, label=made.label, untrusted=False)
         try:
             await self.results.keep(caller, kept.plan, result, kept.expires_at)
         except VaultClosed:
@@ -543,12 +545,12 @@ class _Made:
 
     def whole(self, plan: Plan) -> Plan:
         """With an input for whatever it lacks."""
-        tools = {step.id: self.evidence.shelf.tools[step.tool] for step in plan.steps}
+        tools = {step.id: self.evidence.snapshot.tools[step.tool] for step in plan.steps}
         missing = [(each.step, each.parameter) for each in self.found.missing]
         return askable(plan, missing, lambda step: _parameters(tools[step]))
 
 
-def _parameters(tool: LiveTool) -> JsonObject:
+def _parameters(tool: CallableTool) -> JsonObject:
     properties = tool.definition.input_schema.get("properties")
     return properties if isinstance(properties, Mapping) else {}
 
@@ -571,7 +573,7 @@ class TakeSuggestion:
     async def __call__(self, caller: Principal, suggestion: SuggestionId) -> AcceptedSuggestion:
         """Raises `SuggestionNotFound`, also when its hour is over."""
         kept = await self._kept(caller, await self.suggestions.get(caller, suggestion))
-        await self.contexts.rise(caller, kept.label, untrusted=kept.untrusted)
+        await self.contexts.raise_taint(caller, kept.label, untrusted=kept.untrusted)
         return _taken(kept)
 
     async def ran(self, caller: Principal, suggestion: SuggestionId, run: RunId) -> None:
@@ -591,7 +593,7 @@ class TakeSuggestion:
                         await self.settle(caller, found.id, outcome, run)
                         return
 
-    async def _kept(self, caller: Principal, found: KeptSuggestion) -> KeptResult:
+    async def _kept(self, caller: Principal, found: StoredSuggestion) -> StoredResult:
         """Raises `SuggestionNotFound`."""
         try:
             return await self.results.get(caller, found.plan, self.clock.now())
@@ -606,7 +608,7 @@ class TakeSuggestion:
         return Outcome.MODIFIED if same else None
 
 
-def _taken(kept: KeptResult) -> AcceptedSuggestion:
+def _taken(kept: StoredResult) -> AcceptedSuggestion:
     content = kept.content if isinstance(kept.content, Mapping) else {}
     plan = content.get("plan")
     return AcceptedSuggestion(plan if isinstance(plan, Mapping) else {}, str(content.get("intent")))

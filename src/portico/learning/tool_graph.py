@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CatalogSnapshot
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import Passed, ToolPlace
 from portico.gateway.ports import keep_written
 from portico.guard.core.contexts import context_of
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
@@ -27,6 +27,7 @@ from portico.learning.core.tool_graph import (
     Analysis,
     Communities,
     Community,
+    EdgeSightings,
     Fed,
     GraphFigures,
     GraphMath,
@@ -34,7 +35,6 @@ from portico.learning.core.tool_graph import (
     KnownEdges,
     KnownGraph,
     Path,
-    Seen,
     Sightings,
     TaskBound,
     ToolEdge,
@@ -42,7 +42,7 @@ from portico.learning.core.tool_graph import (
     graph_figures,
     node_link,
 )
-from portico.learning.observation import EdgeBook, SeenFlows, at_label
+from portico.learning.observation import EdgeStore, SeenFlows, at_label
 
 # The edges that one clearance may know of, and graphs of them for what each caller is offered.
 
@@ -74,7 +74,7 @@ class Counted:
 class View:
     """`caught_up`: how much of what was noted is in its graph."""
 
-    shelf: Shelf
+    snapshot: CatalogSnapshot
     names: "Names"
     graph: KnownGraph
     caught_up: int = 0
@@ -111,7 +111,7 @@ class EdgeTable:
         if not self.overgrown:
             self.log.append((edge, seen))
 
-    def view(self, shelf: Shelf, math: GraphMath, now: datetime) -> View:
+    def view(self, shelf: CatalogSnapshot, math: GraphMath, now: datetime) -> View:
         """Between live tools of this shelf."""
         names, graph = Names(shelf), KnownGraph(math, now)
         graph.seen(_of_shelf(self.known, names, graph), now)
@@ -137,7 +137,7 @@ class EdgeTable:
 class Names:
     """What the tools of a shelf are called."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: CatalogSnapshot) -> None:
         self._servers = {server.id.value.int: name for name, server in shelf.servers.items()}
         self._tools = shelf.tools
 
@@ -148,7 +148,7 @@ class Names:
         return ref if ref in self._tools else None
 
 
-def _of_shelf(known: KnownEdges, names: Names, graph: KnownGraph) -> Iterable[Seen]:
+def _of_shelf(known: KnownEdges, names: Names, graph: KnownGraph) -> Iterable[EdgeSightings]:
     """Each tool is looked for once, in however many edges it is."""
     refs = [names.of(place) for place in known.places]
     numbers = [-1] * len(refs)
@@ -164,7 +164,7 @@ def _of_shelf(known: KnownEdges, names: Names, graph: KnownGraph) -> Iterable[Se
 
 def _noted(
     edges: Iterable[tuple[ToolEdge, Sightings]], names: Names, graph: KnownGraph
-) -> Iterable[Seen]:
+) -> Iterable[EdgeSightings]:
     for edge, seen in edges:
         earlier, later = names.of(edge.earlier), names.of(edge.later)
         if earlier is not None and later is not None:
@@ -197,9 +197,9 @@ class Graphs:
     that they are offered. A graph is read from the store when it is first asked for, and again
     from time to time for what other processes have learnt."""
 
-    book: EdgeBook
+    book: EdgeStore
     flows: SeenFlows
-    catalogues: Catalogues
+    catalogues: Catalogs
     math: GraphMath
     clock: Clock
     every: timedelta = timedelta(seconds=2)
@@ -261,7 +261,7 @@ class Graphs:
     async def communities(self, caller: Principal) -> Communities:
         return (await self.analysis(caller)).communities
 
-    async def write_down(self) -> None:
+    async def flush(self) -> None:
         """All that is noted. What cannot be written now waits on."""
         async with self._turn:
             for place in list(self._waiting):
@@ -284,10 +284,10 @@ class Graphs:
                 self._tables[place].used = table.used
 
     async def run(self) -> None:
-        await keep_written(self.every, self._in_turn, self.write_down)
+        await keep_written(self.every, self._in_turn, self.flush)
 
     async def _in_turn(self) -> None:
-        await self.write_down()
+        await self.flush()
         await self.read_again()
 
     async def _view(self, caller: Principal) -> tuple[EdgeTable, View]:
@@ -296,7 +296,7 @@ class Graphs:
         now = self.clock.now()
         table.used = now
         view = table.views.get(caller.tools)
-        if view is None or view.shelf is not shelf:
+        if view is None or view.snapshot is not shelf:
             view = await self._made(table, shelf, now)
             table.keep(caller.tools, view)
         table.catch_up(view, now)
@@ -308,7 +308,7 @@ class Graphs:
             table.flows = Counted(await self.flows.counted(caller, _FLOWS), now)
         return table.flows.flows
 
-    async def _made(self, table: EdgeTable, shelf: Shelf, now: datetime) -> View:
+    async def _made(self, table: EdgeTable, shelf: CatalogSnapshot, now: datetime) -> View:
         if table.size <= _AT_ONCE:
             return table.view(shelf, self.math, now)
         return await asyncio.to_thread(table.view, shelf, self.math, now)
@@ -370,10 +370,10 @@ class Neighbours:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowGraphFigures:
     graphs: Graphs
-    catalogues: Catalogues
+    catalogues: Catalogs
 
     async def __call__(self, caller: Principal) -> GraphFigures:
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         shelf = await self.catalogues.offered(caller)
         graph = await self.graphs.explained(caller)
         return graph_figures(graph, await self.graphs.analysis(caller), len(shelf.tools))
@@ -382,11 +382,11 @@ class ShowGraphFigures:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindWays:
     graphs: Graphs
-    catalogues: Catalogues
+    catalogues: Catalogs
 
     async def __call__(self, caller: Principal, start: ToolRef, goal: ToolRef) -> Ways:
         """Raises what looking for either tool raises, also if it is none that is offered."""
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         shelf = await self.catalogues.offered(caller)
         shelf.find(start)
         shelf.find(goal)
@@ -400,7 +400,7 @@ class ListCommunities:
 
     async def __call__(self, caller: Principal) -> Sequence[Community]:
         """Of at least two tools, the largest first."""
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         communities = await self.graphs.communities(caller)
         return [group for group in communities.groups if len(group.tools) > 1]
 
@@ -408,11 +408,11 @@ class ListCommunities:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListNeighbours:
     graphs: Graphs
-    catalogues: Catalogues
+    catalogues: Catalogs
 
     async def __call__(self, caller: Principal, tool: ToolRef, most: int = 10) -> Neighbours:
         """Raises what looking for the tool raises."""
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         (await self.catalogues.offered(caller)).find(tool)
         graph = await self.graphs.explained(caller)
         communities = await self.graphs.communities(caller)
@@ -428,6 +428,6 @@ class ExportGraph:
     graphs: Graphs
 
     async def __call__(self, caller: Principal) -> JsonObject:
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         graph = await self.graphs.explained(caller)
         return node_link(graph, await self.graphs.analysis(caller))

@@ -6,11 +6,18 @@ from typing import Protocol
 
 from portico.kernel.json import JsonValue
 from portico.sandbox.core.probes import Probe, Report, Trial
-from portico.sandbox.core.profile import Entry, Fetched, FileContent, Limits, Order, Request
+from portico.sandbox.core.profile import (
+    Entry,
+    Fetched,
+    FileContent,
+    Limits,
+    Request,
+    SandboxCommand,
+)
 from portico.sandbox.core.requests import CodeLimits, CodeOutcome, Outcome, Raised
 
 
-class Cell(Protocol):
+class SandboxProcess(Protocol):
     """One box, set up for one process, which whoever asked for it starts himself."""
 
     @property
@@ -33,32 +40,34 @@ class Cell(Protocol):
         ...
 
     async def started(self, process: int) -> None:
-        """`command` runs, as the head of a group of its own. Raises `BoxUnavailable` if it does
+        """`command` runs, as the head of a group of its own. Raises `SandboxUnavailable` if it does
         not get into its box; the caller then ends it."""
         ...
 
 
-class Box(Protocol):
+class Sandbox(Protocol):
     @property
     def report(self) -> Report: ...
 
-    def cell(self, order: Order, limits: Limits) -> AbstractAsyncContextManager[Cell]:
-        """When it is left nothing of what ran in it is left. Raises `BoxUnavailable`,
-        `BadProfile`."""
+    def cell(
+        self, order: SandboxCommand, limits: Limits
+    ) -> AbstractAsyncContextManager[SandboxProcess]:
+        """When it is left nothing of what ran in it is left. Raises `SandboxUnavailable`,
+        `InvalidProfile`."""
         ...
 
-    async def run(self, order: Order, limits: Limits, *, given: bytes = b"") -> Outcome:
+    async def run(self, order: SandboxCommand, limits: Limits, *, given: bytes = b"") -> Outcome:
         """To its end, which may be a limit; `given` is its standard input. Being cancelled ends
-        it. Raises `BoxUnavailable`, `BadProfile`."""
+        it. Raises `SandboxUnavailable`, `InvalidProfile`."""
         ...
 
 
 class Attempts(Protocol):
     """Whoever tries to get out of a box."""
 
-    async def make(self, box: Box, trials: Sequence[Trial]) -> Sequence[Probe]:
+    async def make(self, box: Sandbox, trials: Sequence[Trial]) -> Sequence[Probe]:
         """One probe a trial. What nobody knows the end of has not held. Raises
-        `BoxUnavailable`, `BadProfile`."""
+        `SandboxUnavailable`, `InvalidProfile`."""
         ...
 
 
@@ -111,10 +120,10 @@ class Interpreter(Protocol):
         functions: Mapping[str, HostFunction] | None = None,
     ) -> CodeOutcome:
         """A program awaits the functions, several at once if it likes. Raises `CodeRefused`,
-        `CodeBusy`, `BoxUnavailable`."""
+        `CodeBusy`, `SandboxUnavailable`."""
         ...
 
-    async def begin(
+    async def start(
         self,
         program: str,
         limits: CodeLimits,

@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from portico.adapters.models.provider import NAME
 from portico.guard.core.secrets import parse_ref
-from portico.kernel.label import BadLabel, Label
+from portico.kernel.label import InvalidLabel, Label
 from portico.settings.gateway import Seconds
 
 # What the user decides about agents: how they run, and how long it is remembered.
@@ -111,7 +111,7 @@ class ProviderEntry(BaseModel):
     def _is_a_label(cls, value: str | None) -> str | None:
         try:
             return None if value is None else str(Label.parse(value))
-        except BadLabel as error:
+        except InvalidLabel as error:
             raise ValueError("must be a level and compartments, as in team+finance") from error
 
     @model_validator(mode="after")

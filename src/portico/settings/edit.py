@@ -6,7 +6,7 @@ from pathlib import Path
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.settings.load import InvalidSettings
 from portico.settings.model import holds_tables, known_settings, suggestion, table_of, typed
 
@@ -15,7 +15,7 @@ def with_setting(text: str, path: str, value: str | list[str], file: Path) -> st
     """`text` with `path` set; a number or a truth value is written as one. Raises
     `InvalidSettings`, also for what is a table, which is told how to be written."""
     if (table := table_of(path)) is not None:
-        raise InvalidSettings([Flaw(path, _by_hand(path, table, file))])
+        raise InvalidSettings([FieldError(path, _by_hand(path, table, file))])
     section, name = known_setting(path)
     document = _parsed(text, file)
     written = typed(path, value) if isinstance(value, str) else value
@@ -27,7 +27,9 @@ def with_setting(text: str, path: str, value: str | list[str], file: Path) -> st
 def without_setting(text: str, path: str, file: Path) -> str:
     """`text` without a value for `path`; as it is if it has none. Raises `InvalidSettings`."""
     if table_of(path) not in {None, path}:
-        raise InvalidSettings([Flaw(path, f"is a part of a table: take it out of {file} by hand")])
+        raise InvalidSettings(
+            [FieldError(path, f"is a part of a table: take it out of {file} by hand")]
+        )
     section, name = known_setting(path)
     document = _parsed(text, file)
     if section in document:
@@ -39,7 +41,7 @@ def known_setting(path: str) -> tuple[str, str]:
     """Its section and its name. Raises `InvalidSettings`."""
     if path not in set(known_settings()):
         raise InvalidSettings(
-            [Flaw(path, "there is no such setting" + suggestion(path))],
+            [FieldError(path, "there is no such setting" + suggestion(path))],
             fix="Every setting there is: portico config show",
         )
     section, _, name = path.partition(".")
@@ -60,7 +62,7 @@ def _parsed(text: str, file: Path) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(text)
     except TOMLKitError as error:
-        raise InvalidSettings([Flaw(str(file), f"not valid TOML: {error}")]) from error
+        raise InvalidSettings([FieldError(str(file), f"not valid TOML: {error}")]) from error
 
 
 def _by_hand(path: str, table: str, file: Path) -> str:
@@ -77,7 +79,7 @@ def _by_hand(path: str, table: str, file: Path) -> str:
 def _table(document: tomlkit.TOMLDocument, section: str, file: Path) -> MutableMapping[str, object]:
     table = document.setdefault(section, tomlkit.table())
     if not isinstance(table, MutableMapping):
-        raise InvalidSettings([Flaw(section, f"must be a table: [{section}] ({file})")])
+        raise InvalidSettings([FieldError(section, f"must be a table: [{section}] ({file})")])
     return table
 
 

@@ -16,10 +16,10 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from portico.gateway.core.catalog_snapshot import server_name
-from portico.gateway.core.errors import BadServerName
-from portico.learning.core.prefetch_gates import AheadMode, AheadTerms
-from portico.sandbox.core.errors import BadPlace
-from portico.sandbox.core.profile import Place
+from portico.gateway.core.errors import InvalidServerName
+from portico.learning.core.prefetch_gates import PrefetchLimits, PrefetchMode
+from portico.sandbox.core.errors import InvalidNetworkEndpoint
+from portico.sandbox.core.profile import NetworkEndpoint
 
 # What the user decides about the servers of tools: which there are, and how they are treated.
 
@@ -99,7 +99,7 @@ def _have_names(servers: Mapping[str, ServerEntry]) -> Mapping[str, ServerEntry]
     for name in servers:
         try:
             server_name(name)
-        except BadServerName as error:
+        except InvalidServerName as error:
             raise PydanticCustomError(
                 "no_server_name",
                 "must be small letters, digits and -, at most 32, beginning with a letter",
@@ -147,14 +147,14 @@ class WebSettings(BaseModel):
     def _are_places(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for each in value:
             try:
-                Place.parse(each)
-            except BadPlace as error:
+                NetworkEndpoint.parse(each)
+            except InvalidNetworkEndpoint as error:
                 raise ValueError(f"{each!r} must be host:port, as in 127.0.0.1:11434") from error
         return value
 
     @property
-    def places(self) -> tuple[Place, ...]:
-        return tuple(map(Place.parse, self.allow))
+    def places(self) -> tuple[NetworkEndpoint, ...]:
+        return tuple(map(NetworkEndpoint.parse, self.allow))
 
 
 # What the user decides about plans: how much of them goes on at once, and what is kept of it.
@@ -183,7 +183,7 @@ _Wildcard = Annotated[str, Field(min_length=1, max_length=200)]
 _Price = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 
 
-class AheadSettings(BaseModel):
+class PrefetchSettings(BaseModel):
     """Calls that only read, made before they are asked for, where the work repeats itself."""
 
     model_config = _MODEL
@@ -220,14 +220,14 @@ class AheadSettings(BaseModel):
         for each in value:
             try:
                 server_name(each)
-            except BadServerName as error:
+            except InvalidServerName as error:
                 raise ValueError(f"{each!r} must be a server's name, as in github") from error
         return value
 
     @property
-    def terms(self) -> AheadTerms:
-        return AheadTerms(
-            mode=AheadMode(self.mode),
+    def terms(self) -> PrefetchLimits:
+        return PrefetchLimits(
+            mode=PrefetchMode(self.mode),
             external=frozenset(self.external),
             least_gain=timedelta(milliseconds=self.least_gain_ms),
             keep=timedelta(seconds=self.keep_seconds),

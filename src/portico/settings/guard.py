@@ -24,7 +24,7 @@ from portico.guard.core.rules import Rule, RuleSource, Ruling, flaws_of
 from portico.guard.core.secrets import Source, parse_ref
 from portico.guard.core.tokens import ACCESS_TOKEN, Grants, Issuer, SubjectRule, grants_of
 from portico.kernel.effect import Effect
-from portico.kernel.label import BadLabel, Label
+from portico.kernel.label import InvalidLabel, Label
 
 _MODEL: Final = ConfigDict(
     frozen=True, extra="forbid", use_attribute_docstrings=True, serialize_by_alias=True
@@ -73,7 +73,7 @@ class RuleEntry(BaseModel):
     def _is_a_label(cls, value: str) -> str:
         try:
             Label.parse(value)
-        except BadLabel as error:
+        except InvalidLabel as error:
             raise ValueError("must be a label, as in team or confidential+finance") from error
         return value
 
@@ -88,7 +88,7 @@ class RuleEntry(BaseModel):
             effects=frozenset(self.effects),
             reads=self.reads,
             tainted=self.tainted,
-            upto=Label.parse(self.upto),
+            max_label=Label.parse(self.upto),
             source=RuleSource.FILE,
         )
 
@@ -307,7 +307,7 @@ class SubjectEntry(BaseModel):
     def _is_a_label(cls, value: str) -> str:
         try:
             Label.parse(value)
-        except BadLabel as error:
+        except InvalidLabel as error:
             raise ValueError("must be a label, as in team or confidential+finance") from error
         return value
 

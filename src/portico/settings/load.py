@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from portico.gateway.core.launch import referred
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 from portico.settings.gateway import ServerEntry
 from portico.settings.guard import meant, written
 from portico.settings.model import Settings, known_settings, suggestion, typed
@@ -30,9 +30,9 @@ class InvalidSettings(PorticoError):
     title = "The configuration is invalid"
     fix = "Mend the lines named above, then check: portico config validate"
 
-    def __init__(self, flaws: Sequence[Flaw], *, fix: str | None = None) -> None:
+    def __init__(self, flaws: Sequence[FieldError], *, fix: str | None = None) -> None:
         super().__init__("; ".join(f"{flaw.field}: {flaw.message}" for flaw in flaws), fix=fix)
-        self.flaws = tuple(flaws)
+        self.field_errors = tuple(flaws)
 
 
 class UnreadableSettings(PorticoError):
@@ -87,11 +87,11 @@ class Value:
     origin: Origin
 
 
-Layer = Mapping[str, Value]
+SettingsLayer = Mapping[str, Value]
 """Values by dotted path: `server.port`."""
 
 
-def from_file(file: Path, environment: Mapping[str, str] | None) -> Layer:
+def from_file(file: Path, environment: Mapping[str, str] | None) -> SettingsLayer:
     """Empty if there is no such file. `environment` of None: `${…}` in it is a text like any other.
 
     Raises `UnreadableSettings`, `InvalidSettings`.
@@ -102,7 +102,7 @@ def from_file(file: Path, environment: Mapping[str, str] | None) -> Layer:
     except FileNotFoundError:
         return {}
     except tomllib.TOMLDecodeError as error:
-        raise InvalidSettings([Flaw(str(file), f"not valid TOML: {error}")]) from error
+        raise InvalidSettings([FieldError(str(file), f"not valid TOML: {error}")]) from error
     except UnicodeDecodeError as error:
         raise UnreadableSettings(f"{file} is not UTF-8.", fix="Save it as UTF-8.") from error
     except OSError as error:
@@ -117,7 +117,7 @@ def from_file(file: Path, environment: Mapping[str, str] | None) -> Layer:
     }
 
 
-def from_environment(environment: Mapping[str, str]) -> Layer:
+def from_environment(environment: Mapping[str, str]) -> SettingsLayer:
     """`PORTICO_SECTION__KEY`. An empty value counts as not set."""
     found = {
         name.removeprefix(PREFIX).lower().replace("__", "."): (name, value)
@@ -130,11 +130,13 @@ def from_environment(environment: Mapping[str, str]) -> Layer:
     }
 
 
-def almost_settings(environment: Mapping[str, str]) -> list[Flaw]:
+def almost_settings(environment: Mapping[str, str]) -> list[FieldError]:
     """Variables that would be settings with two underscores between section and key."""
     meant = {variable_of(path).replace("__", "_"): variable_of(path) for path in known_settings()}
     return [
-        Flaw(name, f"there is no such setting; did you mean {meant[name]}? (environment {name})")
+        FieldError(
+            name, f"there is no such setting; did you mean {meant[name]}? (environment {name})"
+        )
         for name, value in environment.items()
         if value and name in meant
     ]
@@ -144,7 +146,7 @@ def variable_of(path: str) -> str:
     return f"{PREFIX}{path.replace('.', '__')}".upper()
 
 
-def from_flags(flags: Mapping[str, object]) -> Layer:
+def from_flags(flags: Mapping[str, object]) -> SettingsLayer:
     return {
         path: Value(
             typed(path, value) if isinstance(value, str) else value, Origin(f"flag {_flag(path)}")
@@ -219,7 +221,9 @@ def _resolved(
         if name in variables:
             return variables[name]
         if default is None:
-            raise InvalidSettings([Flaw(where, f"the environment variable {name} is not set")])
+            raise InvalidSettings(
+                [FieldError(where, f"the environment variable {name} is not set")]
+            )
         return default
 
     return typed(path, _REFERENCE.sub(replacement, value))
@@ -331,7 +335,7 @@ def _own_file_to_read(environment: Mapping[str, str], config: Path | None) -> Pa
     return named or find_paths(environment).config_file
 
 
-def _project(file: Path, own: Path) -> Layer:
+def _project(file: Path, own: Path) -> SettingsLayer:
     """What `./portico.toml` says, word by word: what refers to the environment could carry a
     secret out of it. Nothing if it is the user's own file."""
     return {} if _same(file, own) else from_file(file, None)
@@ -348,9 +352,9 @@ def _trusted(path: str) -> bool:
     return section in Settings.model_fields and path not in _FOR_A_PROJECT
 
 
-def _refused(project: Layer) -> list[Flaw]:
+def _refused(project: SettingsLayer) -> list[FieldError]:
     return [
-        Flaw(
+        FieldError(
             path,
             "is for you to set, not for a folder: only in your own file, the environment or flags "
             f"({value.origin.describe(path)})",
@@ -360,9 +364,9 @@ def _refused(project: Layer) -> list[Flaw]:
     ]
 
 
-def _not_tables(layers: Sequence[Layer]) -> list[Flaw]:
+def _not_tables(layers: Sequence[SettingsLayer]) -> list[FieldError]:
     return [
-        Flaw(path, f"must be a table: [{path}] ({value.origin.describe(path)})")
+        FieldError(path, f"must be a table: [{path}] ({value.origin.describe(path)})")
         for layer in layers
         for path, value in layer.items()
         if _is_a_section(path)
@@ -373,7 +377,7 @@ def _is_a_section(path: str) -> bool:
     return path in Settings.model_fields
 
 
-def _checked(merged: Layer, flaws: Sequence[Flaw] = ()) -> Settings:
+def _checked(merged: SettingsLayer, flaws: Sequence[FieldError] = ()) -> Settings:
     """Raises `InvalidSettings` with all that is wrong, `flaws` first."""
     tree: dict[str, object] = {}
     for path, value in merged.items():
@@ -392,7 +396,7 @@ def _checked(merged: Layer, flaws: Sequence[Flaw] = ()) -> Settings:
     return settings
 
 
-def _flaw(detail: Mapping[str, object], merged: Layer) -> Flaw:
+def _flaw(detail: Mapping[str, object], merged: SettingsLayer) -> FieldError:
     location, context = detail["loc"], detail.get("ctx")
     parts = list(map(str, location)) if isinstance(location, tuple) else [str(location)]
     if isinstance(context, dict) and "setting" in context:
@@ -412,6 +416,6 @@ def _flaw(detail: Mapping[str, object], merged: Layer) -> Flaw:
         near = meant(parts[-1]) if in_a_rule else suggestion(path)
         message = f"there is no such setting{near}"
     if not in_a_rule:
-        return Flaw(path, f"{message} ({origin.describe(path)})")
+        return FieldError(path, f"{message} ({origin.describe(path)})")
     place, whose = written(parts[2:], merged["policy.rules"].value)
-    return Flaw(place, f"{message} ({origin.describe('policy.rules')}{whose})")
+    return FieldError(place, f"{message} ({origin.describe('policy.rules')}{whose})")

@@ -20,9 +20,9 @@ from pydantic_core import PydanticCustomError
 
 from portico.settings.agents import AgentsSettings, BridgeSettings, DebateSettings, ModelsSettings
 from portico.settings.gateway import (
-    AheadSettings,
     BoxSettings,
     GatewaySettings,
+    PrefetchSettings,
     Seconds,
     Servers,
     WebSettings,
@@ -322,7 +322,7 @@ class Settings(BaseModel):
     secrets: SecretsSettings = Field(default_factory=SecretsSettings)
     limits: LimitSettings = Field(default_factory=LimitSettings)
     approvals: ApprovalsSettings = Field(default_factory=ApprovalsSettings)
-    ahead: AheadSettings = Field(default_factory=AheadSettings)
+    ahead: PrefetchSettings = Field(default_factory=PrefetchSettings)
     workflows: WorkflowsSettings = Field(default_factory=WorkflowsSettings)
     oauth: OauthSettings = Field(default_factory=OauthSettings)
     models: ModelsSettings = Field(default_factory=ModelsSettings)

@@ -21,14 +21,14 @@ from portico.agents.core.model_requests import Finish, ToolCall, Usage
 from portico.agents.core.traces import (
     AgentRunStatus,
     ModelStats,
-    News,
-    PersonSaid,
     RunTrace,
     ToolStats,
     ToolUse,
     TraceFilter,
     TracePlace,
+    TraceUpdates,
     TurnTrace,
+    UserInput,
     WholeTrace,
     opening,
 )
@@ -37,8 +37,8 @@ from portico.kernel.label import Label, Level, join, may_read
 from portico.kernel.principal import Principal
 from portico.testing.memory_store import (
     BEGINNING,
-    AgentSaid,
-    MemoryWorld,
+    AgentInput,
+    InMemoryStore,
     RowRefused,
     SeededEntropy,
     within,
@@ -48,7 +48,7 @@ _TAKEN_UP_AGAIN = {AgentRunStatus.FAILED, AgentRunStatus.EXHAUSTED, AgentRunStat
 
 
 class MemoryAgents:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def add(self, caller: Principal, agent: Agent) -> None:
@@ -118,17 +118,17 @@ class MemoryAgents:
 
 
 class MemoryTraces:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
-    async def begin(self, caller: Principal, run: RunTrace, said: PersonSaid) -> None:
+    async def add(self, caller: Principal, run: RunTrace, said: UserInput) -> None:
         if caller.space not in self._world.spaces:
             raise RowRefused(f"There is no space {caller.space}.")
         _cleared(caller, run.label)
         if (caller.space, run.run) in self._world.agent_runs:
             return
         self._world.agent_runs[caller.space, run.run] = run
-        self._world.agent_said[caller.space, run.run, said.number] = AgentSaid(said, run.label)
+        self._world.agent_said[caller.space, run.run, said.number] = AgentInput(said, run.label)
 
     async def add_turn(self, caller: Principal, turn: TurnTrace) -> TurnTrace:
         place = (caller.space, turn.run, turn.number)
@@ -145,8 +145,8 @@ class MemoryTraces:
             )
         return self._world.agent_turns[place]
 
-    async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> News:
-        place = (caller.space, use.run, use.turn, use.place)
+    async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> TraceUpdates:
+        place = (caller.space, use.run, use.turn, use.position)
         if place not in self._world.agent_uses:
             run = self._there(caller, use.run)
             _cleared(caller, use.label)
@@ -156,11 +156,11 @@ class MemoryTraces:
             )
         return await self.news(caller, use.run, after=after)
 
-    async def say(self, caller: Principal, run: RunId, text: str, at: datetime) -> PersonSaid:
+    async def say(self, caller: Principal, run: RunId, text: str, at: datetime) -> UserInput:
         held = self._going_on(caller, run)
         number = 1 + sum(1 for space, id_, _ in self._world.agent_said if id_ == run)
-        said = PersonSaid(run=run, number=number, text=text, by=caller.id, at=at)
-        self._world.agent_said[caller.space, run, number] = AgentSaid(said, held.label)
+        said = UserInput(run=run, number=number, text=text, by=caller.id, at=at)
+        self._world.agent_said[caller.space, run, number] = AgentInput(said, held.label)
         return said
 
     async def stop(self, caller: Principal, run: RunId, at: datetime) -> None:
@@ -170,9 +170,9 @@ class MemoryTraces:
     async def stop_asked(self, caller: Principal, run: RunId) -> bool:
         return (await self.news(caller, run, after=0)).stop
 
-    async def news(self, caller: Principal, run: RunId, *, after: int) -> News:
+    async def news(self, caller: Principal, run: RunId, *, after: int) -> TraceUpdates:
         said = tuple(it for it in self._said(caller, run) if it.number > after)
-        return News(said=said, stop=(caller.space, run) in self._world.agent_stops)
+        return TraceUpdates(said=said, stop=(caller.space, run) in self._world.agent_stops)
 
     async def mark(
         self, caller: Principal, run: RunId, status: AgentRunStatus, *, label: Label
@@ -244,12 +244,12 @@ class MemoryTraces:
             uses=tuple(
                 sorted(
                     (use for use in uses if may_read(caller.clearance, use.label)),
-                    key=lambda use: (use.turn, use.place),
+                    key=lambda use: (use.turn, use.position),
                 )
             ),
         )
 
-    def _said(self, caller: Principal, run: RunId) -> tuple[PersonSaid, ...]:
+    def _said(self, caller: Principal, run: RunId) -> tuple[UserInput, ...]:
         rows = self._world.agent_said.items()
         seen = [
             kept.said
@@ -351,8 +351,8 @@ def an_agent_run(
     )
 
 
-def a_saying(run: RunTrace, text: str = "Write to Ana.", number: int = 1) -> PersonSaid:
-    return PersonSaid(run=run.run, number=number, text=text, by=run.started_by, at=run.started_at)
+def a_saying(run: RunTrace, text: str = "Write to Ana.", number: int = 1) -> UserInput:
+    return UserInput(run=run.run, number=number, text=text, by=run.started_by, at=run.started_at)
 
 
 def a_turn(
@@ -368,7 +368,7 @@ def a_turn(
         number=number,
         model="local:small",
         attempts=1,
-        heard=1,
+        inputs_seen=1,
         text=text,
         calls=calls,
         usage=Usage(input=100, output=20, cached=10),
@@ -395,7 +395,7 @@ def a_use(
     return ToolUse(
         run=run.run,
         turn=turn,
-        place=place,
+        position=place,
         call=f"call-{turn}-{place}",
         tool=tool,
         arguments={"path": "/letter"},
@@ -426,7 +426,7 @@ class ListedTools:
 
 
 class MemoryTraceReports:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def page(

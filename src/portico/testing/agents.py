@@ -24,28 +24,42 @@ from portico.agents.core.errors import (
     ModelUnavailable,
     ToolNotAllowed,
 )
-from portico.agents.core.events import Happening, TextAdded, ThoughtAdded, Told, ToolEnded
+from portico.agents.core.events import (
+    AgentEvent,
+    AgentStreamItem,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallFinished,
+)
 from portico.agents.core.model_requests import (
     FREE,
-    CallPiece,
     Finish,
     ModelAsk,
     ModelInfo,
+    ModelInfoSource,
     ModelRef,
-    Piece,
     ProviderState,
+    ReasoningChunk,
     Reply,
+    ResponseChunk,
     Support,
-    TextPiece,
-    ThoughtPiece,
-    ToldBy,
+    TextChunk,
     ToolCall,
+    ToolCallChunk,
     ToolShown,
     Usage,
 )
-from portico.agents.core.tool_calls import CALL, SEARCH, Acts, Early, Given, Offer, Wanted
+from portico.agents.core.tool_calls import (
+    CALL,
+    SEARCH,
+    Early,
+    Offer,
+    RenderedToolResult,
+    RequestedToolCall,
+    RunIdentity,
+)
 from portico.agents.ports import Speaking
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.policy import NO_TASK
 from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
@@ -70,8 +84,8 @@ class Words:
         return Tokens(len(text.split()))
 
 
-Answering = Callable[[ModelAsk], AsyncIterator[Piece]]
-Said = Sequence[Piece | Exception] | Exception | Answering
+Answering = Callable[[ModelAsk], AsyncIterator[ResponseChunk]]
+ScriptedReply = Sequence[ResponseChunk | Exception] | Exception | Answering
 """What a model does when it is asked: it says this, it fails, or it does as it likes."""
 
 
@@ -94,17 +108,17 @@ def a_reply(
     )
 
 
-def says(text: str, *, usage: Usage | None = None, thought: str = "") -> Sequence[Piece]:
+def says(text: str, *, usage: Usage | None = None, thought: str = "") -> Sequence[ResponseChunk]:
     """Word by word."""
-    words = [TextPiece(f"{word} ") for word in text.split(" ")[:-1]]
-    thoughts = [ThoughtPiece(thought)] if thought else []
-    last = TextPiece(text.rpartition(" ")[2])
+    words = [TextChunk(f"{word} ") for word in text.split(" ")[:-1]]
+    thoughts = [ReasoningChunk(thought)] if thought else []
+    last = TextChunk(text.rpartition(" ")[2])
     return [*thoughts, *words, last, a_reply(text, usage=usage, thought=thought)]
 
 
-def wants(*calls: ToolCall, text: str = "", usage: Usage | None = None) -> Sequence[Piece]:
-    spoken = [TextPiece(text)] if text else []
-    return [*spoken, *(CallPiece(call) for call in calls), a_reply(text, *calls, usage=usage)]
+def wants(*calls: ToolCall, text: str = "", usage: Usage | None = None) -> Sequence[ResponseChunk]:
+    spoken = [TextChunk(text)] if text else []
+    return [*spoken, *(ToolCallChunk(call) for call in calls), a_reply(text, *calls, usage=usage)]
 
 
 def a_call(name: str = "files__read", id_: str = "c1", **arguments: JsonValue) -> ToolCall:
@@ -114,13 +128,13 @@ def a_call(name: str = "files__read", id_: str = "c1", **arguments: JsonValue) -
 class ScriptedModels:
     """Says one thing after another; whoever asks more often than it has to say is refused."""
 
-    def __init__(self, *said: Said) -> None:
+    def __init__(self, *said: ScriptedReply) -> None:
         self._said = list(said)
         self.asks: list[ModelAsk] = []
         self.closed = 0
         """How many answers were hung up on before their end."""
 
-    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[ResponseChunk, None]:
         self.asks.append(ask)
         if not self._said:
             raise ModelUnavailable(str(ask.model), "it has nothing more to say.")
@@ -136,7 +150,7 @@ class ScriptedModels:
             self.closed += not whole
 
 
-async def _recited(said: Sequence[Piece | Exception]) -> AsyncIterator[Piece]:
+async def _recited(said: Sequence[ResponseChunk | Exception]) -> AsyncIterator[ResponseChunk]:
     for piece in said:
         if isinstance(piece, Exception):
             raise piece
@@ -152,12 +166,12 @@ def a_model(ref: ModelRef = SMALL, **changes: object) -> ModelInfo:
         price=FREE,
         local=True,
         clearance=Label(Level.RESTRICTED),
-        told_by=ToldBy.SERVER,
+        told_by=ModelInfoSource.SERVER,
     )
     return replace(info, **changes)  # type: ignore[arg-type] # each by its field's name
 
 
-class MemoryBook:
+class MemoryModelRegistry:
     def __init__(self, *models: ModelInfo) -> None:
         self.models = {info.ref: info for info in models or (a_model(),)}
 
@@ -186,7 +200,7 @@ class MemoryBook:
         ]
 
 
-Gives = Callable[[Wanted], Awaitable[str]]
+Gives = Callable[[RequestedToolCall], Awaitable[str]]
 
 
 @dataclass(kw_only=True)
@@ -208,12 +222,12 @@ class ScriptedToolbox:
         self.label = label
         self.others: set[str] = set()
         """That there are, and this agent may not use."""
-        self.made: list[Wanted] = []
+        self.made: list[RequestedToolCall] = []
         """Calls that were really made, early ones among them."""
-        self.early_ones: list[Wanted] = []
-        self._gave: dict[tuple[RunId, str], Given] = {}
+        self.early_ones: list[RequestedToolCall] = []
+        self._gave: dict[tuple[RunId, str], RenderedToolResult] = {}
 
-    async def offered(self, acts: Acts, *, words: str, most: int, tokens: int) -> Offer:
+    async def offered(self, acts: RunIdentity, *, words: str, most: int, tokens: int) -> Offer:
         every = [
             ToolShown(tool.name.replace(".", "__"), tool.description, tool.schema)
             for tool in self.tools.values()
@@ -226,20 +240,22 @@ class ScriptedToolbox:
         names = {tool.name: tool.name.replace("__", ".", 1) for tool in shown if "__" in tool.name}
         return Offer(shown=shown, names=names, searched=searched)
 
-    async def named(self, acts: Acts, name: str) -> str:
+    async def named(self, acts: RunIdentity, name: str) -> str:
         real = name.replace("__", ".", 1)
         return real if real in self.tools or real in self.others else name
 
-    async def effect(self, acts: Acts, tool: str) -> Effect:
+    async def effect(self, acts: RunIdentity, tool: str) -> Effect:
         return self.tools[tool].effect if tool in self.tools else Effect.UNKNOWN
 
-    async def early(self, acts: Acts, wanted: Wanted) -> Early | None:
+    async def early(self, acts: RunIdentity, wanted: RequestedToolCall) -> Early | None:
         if wanted.tool not in self.tools:
             return None
         self.early_ones.append(wanted)
         return Early(await self._given(wanted))
 
-    async def call(self, acts: Acts, wanted: Wanted, *, early: Early | None) -> Given:
+    async def call(
+        self, acts: RunIdentity, wanted: RequestedToolCall, *, early: Early | None
+    ) -> RenderedToolResult:
         async def action(_key: str) -> JsonValue:
             if acts.stopping:
                 return {"text": "The run was stopped.", "failed": True, "code": AgentRunOver.code}
@@ -248,45 +264,47 @@ class ScriptedToolbox:
 
         match await acts.durable.step(wanted.step, action):
             case {"text": str(text), "failed": bool(failed), "code": None | str() as code}:
-                return Given(text=text, failed=failed, code=code, label=self.label)
+                return RenderedToolResult(text=text, failed=failed, code=code, label=self.label)
             case other:
                 raise AssertionError(other)
 
-    async def _once(self, run: RunId, wanted: Wanted) -> Given:
+    async def _once(self, run: RunId, wanted: RequestedToolCall) -> RenderedToolResult:
         place = (run, wanted.step)
         if place not in self._gave:
             self._gave[place] = await self._given(wanted)
         return self._gave[place]
 
-    async def _given(self, wanted: Wanted) -> Given:
+    async def _given(self, wanted: RequestedToolCall) -> RenderedToolResult:
         if wanted.tool == SEARCH:
-            return Given(text=json.dumps([*self.tools]), label=self.label)
+            return RenderedToolResult(text=json.dumps([*self.tools]), label=self.label)
         if wanted.tool not in self.tools:
             refused = ToolNotAllowed(wanted.tool, "agent")
-            return Given(text=str(refused), failed=True, code=refused.code, label=self.label)
+            return RenderedToolResult(
+                text=str(refused), failed=True, code=refused.code, label=self.label
+            )
         self.made.append(wanted)
         gives = self.tools[wanted.tool].gives
         if isinstance(gives, Exception):
-            return Given(text=str(gives), failed=True, label=self.label)
+            return RenderedToolResult(text=str(gives), failed=True, label=self.label)
         gave = gives if isinstance(gives, str) else await gives(wanted)
-        return Given(text=gave, label=self.label)
+        return RenderedToolResult(text=gave, label=self.label)
 
 
 @dataclass(slots=True)
 class _Speaking:
-    tell: Callable[[Happening], None]
+    tell: Callable[[AgentEvent], None]
     turn: int
     attempt: int
     said: int = 0
     thought: int = 0
 
     def add(self, piece: str) -> None:
-        self.tell(TextAdded(turn=self.turn, attempt=self.attempt, offset=self.said, text=piece))
+        self.tell(TextDelta(turn=self.turn, attempt=self.attempt, offset=self.said, text=piece))
         self.said += len(piece)
 
     def think(self, piece: str) -> None:
         self.tell(
-            ThoughtAdded(turn=self.turn, attempt=self.attempt, offset=self.thought, text=piece)
+            ReasoningDelta(turn=self.turn, attempt=self.attempt, offset=self.thought, text=piece)
         )
         self.thought += len(piece)
 
@@ -295,12 +313,12 @@ class MemoryTalk:
     """All that was told of each run, in order."""
 
     def __init__(self) -> None:
-        self.told: dict[RunId, list[Happening]] = {}
+        self.told: dict[RunId, list[AgentEvent]] = {}
         self.labels: dict[RunId, Label] = {}
         self._news = asyncio.Condition()
 
-    async def tell(
-        self, caller: Principal, run: RunId, *happenings: Happening, label: Label
+    async def publish(
+        self, caller: Principal, run: RunId, *happenings: AgentEvent, label: Label
     ) -> None:
         self.labels[run] = join([self.labels.get(run, PUBLIC), label])
         self.told.setdefault(run, []).extend(happenings)
@@ -314,27 +332,27 @@ class MemoryTalk:
         yield _Speaking(self.told.setdefault(run, []).append, turn, attempt)
 
     async def ended_calls(self, caller: Principal, run: RunId) -> Collection[str]:
-        return {each.call for each in self.told.get(run, []) if isinstance(each, ToolEnded)}
+        return {each.call for each in self.told.get(run, []) if isinstance(each, ToolCallFinished)}
 
     async def went_on(self, caller: Principal, run: RunId, *, after: str) -> bool:
         return len(self.told.get(run, [])) > int(after)
 
     async def follow(
         self, caller: Principal, run: RunId, *, after: str | None
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AgentStreamItem, None]:
         place = int(after or 0)
         while True:
             told = self.told.get(run, [])
             for happening in told[place:]:
                 place += 1
-                yield Told(happening, str(place))
+                yield AgentStreamItem(happening, str(place))
             async with self._news:
                 while len(self.told.get(run, [])) <= place:
                     await self._news.wait()
 
     def texts(self, run: RunId) -> str:
         """What was said live, over all turns."""
-        pieces = [each.text for each in self.told[run] if isinstance(each, TextAdded)]
+        pieces = [each.text for each in self.told[run] if isinstance(each, TextDelta)]
         return "".join(pieces)
 
 
@@ -355,13 +373,13 @@ class MemoryTasks:
         self.labels[context] = join([await self.label(after), label])
         return context
 
-    async def take_over(self, caller: Principal, *, after: Principal) -> TaskContext:
+    async def take_over(self, caller: Principal, *, after: Principal) -> TaintContext:
         label, untrusted = await self.label(after), after.context in self.strangers
         self.labels[caller.context] = join([await self.label(caller), label])
         if untrusted:
             self.strangers.add(caller.context)
         self.taken_over.append(after.context)
-        return TaskContext(id=after.context or NO_TASK, label=label, untrusted=untrusted)
+        return TaintContext(id=after.context or NO_TASK, label=label, untrusted=untrusted)
 
     async def label(self, caller: Principal) -> Label:
         return self.labels.get(caller.context, PUBLIC)

@@ -11,17 +11,17 @@ from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.testing.memory_store import KeptApproval, MemoryWorld, RowRefused, within
+from portico.testing.memory_store import InMemoryStore, RowRefused, StoredApproval, within
 
 
 class MemoryApprovals:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def add(self, caller: Principal, approval: Approval, sealed: bytes) -> Approval:
         within(caller, approval.space)
-        if (approval.space, approval.asker.id) not in self._world.identities:
-            raise RowRefused(f"There is no principal {approval.asker.id} to ask for.")
+        if (approval.space, approval.requester.id) not in self._world.identities:
+            raise RowRefused(f"There is no principal {approval.requester.id} to ask for.")
         if not caller.clearance.covers(approval.label):
             raise RowRefused(f"{caller.name!r} is not cleared for it.")
         there = self._there(approval)
@@ -58,7 +58,7 @@ class MemoryApprovals:
         return sorted(found, key=lambda each: each.id.value)
 
     async def waiting(self, caller: Principal, now: datetime) -> int:
-        own = [each for each in self._visible(caller) if each.asker.id == caller.id]
+        own = [each for each in self._visible(caller) if each.requester.id == caller.id]
         return sum(each.status_at(now) is Status.WAITING for each in own)
 
     async def get(self, caller: Principal, approval: ApprovalId) -> Approval:
@@ -68,7 +68,7 @@ class MemoryApprovals:
         mine = [
             each
             for each in self._visible(caller)
-            if (each.asker.id, each.context, each.hash) == (caller.id, context, hash_)
+            if (each.requester.id, each.context, each.hash) == (caller.id, context, hash_)
             and each.waiter is None
         ]
         return max(mine, key=lambda each: each.id.value, default=None)
@@ -77,7 +77,7 @@ class MemoryApprovals:
         mine = [
             each
             for each in self._visible(caller)
-            if (each.asker.id, each.hash) == (caller.id, hash_)
+            if (each.requester.id, each.hash) == (caller.id, hash_)
             and each.waiter is None
             and (_open(each) or _uncollected(each))
         ]
@@ -107,7 +107,7 @@ class MemoryApprovals:
         found = [
             each
             for each in self._visible(caller)
-            if of in (None, each.asker.id)
+            if of in (None, each.requester.id)
             and (not statuses or each.status_at(now) in statuses)
             and (before is None or each.id.value < before.value)
         ]
@@ -119,7 +119,7 @@ class MemoryApprovals:
         found = [
             each.label
             for each in self._visible(caller)
-            if of in (None, each.asker.id) and each.status_at(now) is Status.WAITING
+            if of in (None, each.requester.id) and each.status_at(now) is Status.WAITING
         ]
         return Counter(found[:most])
 
@@ -205,9 +205,9 @@ class MemoryApprovals:
         return True
 
     def _put(self, approval: Approval, sealed: bytes) -> None:
-        self._world.approvals[approval.space, approval.id] = KeptApproval(approval, sealed)
+        self._world.approvals[approval.space, approval.id] = StoredApproval(approval, sealed)
 
-    def _seen(self, caller: Principal, approval: ApprovalId) -> KeptApproval:
+    def _seen(self, caller: Principal, approval: ApprovalId) -> StoredApproval:
         kept = self._world.approvals.get((caller.space, approval))
         if kept is None or not _sees(caller, kept.approval):
             raise ApprovalNotFound(str(approval))
@@ -219,10 +219,10 @@ class MemoryApprovals:
 
 
 @dataclass(slots=True)
-class ScriptedErrands:
+class ScriptedApprovalRuns:
     """Remembers what became of each; those in `cancelled` cannot be woken."""
 
-    begun: list[ApprovalId] = field(default_factory=list)
+    started: list[ApprovalId] = field(default_factory=list)
     woken: list[ApprovalId] = field(default_factory=list)
     taken_up: list[ApprovalId] = field(default_factory=list)
     cancelled: set[ApprovalId] = field(default_factory=set)
@@ -232,10 +232,10 @@ class ScriptedErrands:
     def run_of(self, caller: Principal, approval: ApprovalId) -> RunId:
         return RunId.of_claim(caller.space, caller.id, "errand", str(approval))
 
-    async def begin(self, caller: Principal, approval: Approval) -> None:  # noqa: ARG002 # anybody's
+    async def start(self, caller: Principal, approval: Approval) -> None:  # noqa: ARG002 # anybody's
         if self.refuse is not None:
             raise self.refuse
-        self.begun.append(approval.id)
+        self.started.append(approval.id)
 
     async def wake(self, caller: Principal, approval: Approval) -> bool:  # noqa: ARG002 # anybody's
         self.woken.append(approval.id)
@@ -249,7 +249,7 @@ class ScriptedErrands:
 class ApprovalsTold:
     told: list[tuple[str, ApprovalId]] = field(default_factory=list)
 
-    async def tell(self, caller: Principal, what: str, approval: Approval) -> None:  # noqa: ARG002 # anybody's
+    async def publish(self, caller: Principal, what: str, approval: Approval) -> None:  # noqa: ARG002 # anybody's
         self.told.append((what, approval.id))
 
 
@@ -283,9 +283,9 @@ def _waited(approval: Approval, waiter: Waiter) -> bool:
 
 def _same(one: Approval, other: Approval) -> bool:
     """Of what no run waits for."""
-    return one.waiter is None and (one.space, one.asker.id, one.context, one.hash) == (
+    return one.waiter is None and (one.space, one.requester.id, one.context, one.hash) == (
         other.space,
-        other.asker.id,
+        other.requester.id,
         other.context,
         other.hash,
     )

@@ -30,10 +30,10 @@ from portico.bridge.core.messages import (
     label_of,
 )
 from portico.bridge.core.projects import Project, ProjectId
-from portico.bridge.ports import Entered, Placed, Stamp, Stretch
+from portico.bridge.ports import Entered, MessageRange, Placed, Stamp
 from portico.bridge.search import Hit, Meaning
 from portico.engine.core.errors import KeyReused
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ContextNotFound, PrincipalNotFound
 from portico.kernel.clock import Clock
@@ -41,21 +41,21 @@ from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC, Label, join, meet
 from portico.kernel.principal import Principal
 from portico.testing.memory_store import (
+    InMemoryStore,
     KnownConversation,
-    MemoryWorld,
     RowRefused,
-    Said,
+    SentMessage,
     TakesPart,
     TickingClock,
 )
 
 
-def visible(caller: Principal, upto: Label | None = None) -> Label:
+def visible(caller: Principal, max_label: Label | None = None) -> Label:
     """The most secret that they may see, or want to."""
-    return caller.clearance if upto is None else meet(caller.clearance, upto)
+    return caller.clearance if max_label is None else meet(caller.clearance, max_label)
 
 
-def check_label(world: MemoryWorld, caller: Principal, label: Label) -> None:
+def check_label(world: InMemoryStore, caller: Principal, label: Label) -> None:
     """As the database does by itself. Raises `WriteDown`, `RowRefused`."""
     if not caller.clearance.covers(label):
         raise RowRefused(f"{label} is above the clearance of {caller.name!r}.")
@@ -64,24 +64,24 @@ def check_label(world: MemoryWorld, caller: Principal, label: Label) -> None:
         raise WriteDown(label, read)
 
 
-def task_of(world: MemoryWorld, caller: Principal) -> TaskContext:
+def task_of(world: InMemoryStore, caller: Principal) -> TaintContext:
     """Raises `ContextNotFound`."""
     context = context_of(caller)
     known = world.contexts.get((caller.space, context))
     if known is None and caller.context is None:
-        return TaskContext(id=context)
+        return TaintContext(id=context)
     if known is None or known.closed_at is not None or known.principal != caller.id:
         raise ContextNotFound(str(caller.context))
-    return TaskContext(id=context, label=known.label, untrusted=known.untrusted)
+    return TaintContext(id=context, label=known.label, untrusted=known.untrusted)
 
 
-def mark(world: MemoryWorld, caller: Principal) -> Label:
+def mark(world: InMemoryStore, caller: Principal) -> Label:
     """What their task has read."""
     known = world.contexts.get((caller.space, context_of(caller)))
     return PUBLIC if known is None else known.label
 
 
-def project_there(world: MemoryWorld, caller: Principal, project: ProjectId) -> Project:
+def project_there(world: InMemoryStore, caller: Principal, project: ProjectId) -> Project:
     """Raises `ProjectNotFound`."""
     known = world.projects.get((caller.space, project))
     if known is None or not caller.clearance.covers(known.label):
@@ -89,18 +89,20 @@ def project_there(world: MemoryWorld, caller: Principal, project: ProjectId) -> 
     return known
 
 
-def takes_part(world: MemoryWorld, caller: Principal, conversation: ConversationId) -> bool:
+def takes_part(world: InMemoryStore, caller: Principal, conversation: ConversationId) -> bool:
     return (caller.space, conversation, caller.id) in world.participants
 
 
-def sees_conversation(world: MemoryWorld, caller: Principal, known: KnownConversation) -> bool:
+def sees_conversation(world: InMemoryStore, caller: Principal, known: KnownConversation) -> bool:
     its = known.conversation
     return caller.clearance.covers(its.label) and (
         not its.closed or takes_part(world, caller, its.id)
     )
 
 
-def there(world: MemoryWorld, caller: Principal, conversation: ConversationId) -> KnownConversation:
+def there(
+    world: InMemoryStore, caller: Principal, conversation: ConversationId
+) -> KnownConversation:
     """Raises `ConversationNotFound`."""
     known = world.conversations.get((caller.space, conversation))
     if known is None or not sees_conversation(world, caller, known):
@@ -108,16 +110,18 @@ def there(world: MemoryWorld, caller: Principal, conversation: ConversationId) -
     return known
 
 
-def sees(world: MemoryWorld, caller: Principal, said: Said, upto: Label | None = None) -> bool:
+def sees(
+    world: InMemoryStore, caller: Principal, said: SentMessage, max_label: Label | None = None
+) -> bool:
     """A message: for whoever may see it and the conversation that it is in."""
     known = world.conversations[caller.space, said.message.conversation]
-    return visible(caller, upto).covers(said.message.label) and sees_conversation(
+    return visible(caller, max_label).covers(said.message.label) and sees_conversation(
         world, caller, known
     )
 
 
 class MemoryProjects:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def add(self, caller: Principal, project: Project) -> None:
@@ -180,7 +184,7 @@ class MemoryProjects:
 
 
 class MemoryConversations:
-    def __init__(self, world: MemoryWorld, clock: Clock | None = None) -> None:
+    def __init__(self, world: InMemoryStore, clock: Clock | None = None) -> None:
         self._world = world
         self._clock = clock or TickingClock()
 
@@ -282,7 +286,7 @@ class MemoryConversations:
 
 
 class MemoryPeople:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def named(self, caller: Principal, names: Collection[str]) -> Mapping[str, PrincipalId]:
@@ -310,7 +314,7 @@ def _past(ids: Sequence[str], after: str | None) -> int:
 
 
 class MemoryMessages:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def send(self, caller: Principal, message: NewMessage, stamp: Stamp) -> Entered:
@@ -329,7 +333,7 @@ class MemoryMessages:
         project = self._world.projects[caller.space, known.conversation.project]
         if known.conversation.archived_at or project.archived_at:
             raise Archived(str(message.conversation))
-        said = Said(
+        said = SentMessage(
             Message(
                 id=stamp.id,
                 conversation=message.conversation,
@@ -350,9 +354,9 @@ class MemoryMessages:
             message,
         )
         self._world.messages.insert((caller.space, stamp.id), said)
-        self._world.message_places[caller.space, message.conversation, said.place] = stamp.id
+        self._world.message_places[caller.space, message.conversation, said.position] = stamp.id
         self._world.conversations[caller.space, message.conversation] = replace(
-            known, last=said.place, newest={**known.newest, label: stamp.at}
+            known, last=said.position, newest={**known.newest, label: stamp.at}
         )
         self._read_own(caller, said)
         return _entered(said, inside)
@@ -370,20 +374,20 @@ class MemoryMessages:
         *,
         after: int,
         limit: int,
-        upto: Label | None = None,
+        max_label: Label | None = None,
         thread: MessageId | None = None,
-    ) -> Stretch:
+    ) -> MessageRange:
         known = there(self._world, caller, conversation)
         last = known.last
         found = [
             said
             for said in self._at(caller, conversation, range(after + 1, last + 1))
-            if sees(self._world, caller, said, upto) and thread in (None, said.message.thread)
+            if sees(self._world, caller, said, max_label) and thread in (None, said.message.thread)
         ]
         more = len(found) > limit
         shown = found[:limit]
-        end = (shown[-1].place if shown else after) if more else max(after, last)
-        return Stretch(
+        end = (shown[-1].position if shown else after) if more else max(after, last)
+        return MessageRange(
             found=[_placed(said) for said in shown],
             inside=known.conversation.label,
             end=end,
@@ -397,21 +401,21 @@ class MemoryMessages:
         *,
         before: int | None,
         limit: int,
-        upto: Label | None = None,
-    ) -> Stretch:
+        max_label: Label | None = None,
+    ) -> MessageRange:
         known = there(self._world, caller, conversation)
         last = known.last
         places = range(1, last + 1 if before is None else min(before, last + 1))
         found = [
             said
             for said in self._at(caller, conversation, places)
-            if sees(self._world, caller, said, upto)
+            if sees(self._world, caller, said, max_label)
         ]
         shown = found[max(len(found) - limit, 0) :]
-        return Stretch(
+        return MessageRange(
             found=[_placed(said) for said in shown],
             inside=known.conversation.label,
-            end=shown[0].place if shown else 0,
+            end=shown[0].position if shown else 0,
             more=len(found) > len(shown),
         )
 
@@ -490,7 +494,7 @@ class MemoryMessages:
             raise MessageNotFound(str(message.reply_to))
         return said.message
 
-    def _with_key(self, caller: Principal, message: NewMessage) -> Said | None:
+    def _with_key(self, caller: Principal, message: NewMessage) -> SentMessage | None:
         if message.key is None:
             return None
         before = [
@@ -505,30 +509,32 @@ class MemoryMessages:
             raise KeyReused(message.key, before[0].message.label)
         return alike
 
-    def _there(self, caller: Principal, message: MessageId) -> Said:
+    def _there(self, caller: Principal, message: MessageId) -> SentMessage:
         said = self._world.messages.get((caller.space, message))
         if said is None or not sees(self._world, caller, said):
             raise MessageNotFound(str(message))
         return said
 
-    def _at(self, caller: Principal, conversation: ConversationId, places: range) -> list[Said]:
+    def _at(
+        self, caller: Principal, conversation: ConversationId, places: range
+    ) -> list[SentMessage]:
         ids = (self._world.message_places.get((caller.space, conversation, at)) for at in places)
         return [self._world.messages[caller.space, id_] for id_ in ids if id_ is not None]
 
-    def _read_own(self, caller: Principal, said: Said) -> None:
+    def _read_own(self, caller: Principal, said: SentMessage) -> None:
         place = (caller.space, said.message.conversation, caller.id)
         if not takes_part(self._world, caller, said.message.conversation):
             inside = self._world.conversations[caller.space, said.message.conversation]
             if inside.conversation.label == said.message.label:
-                self._world.participants[place] = TakesPart(said.message.sent_at, said.place)
+                self._world.participants[place] = TakesPart(said.message.sent_at, said.position)
             return
         part = self._world.participants[place]
-        if part.read_to == said.place - 1:
-            self._world.participants[place] = replace(part, read_to=said.place)
+        if part.read_to == said.position - 1:
+            self._world.participants[place] = replace(part, read_to=said.position)
         else:
-            self._world.participants[place] = replace(part, apart=part.apart | {said.place})
+            self._world.participants[place] = replace(part, apart=part.apart | {said.position})
 
-    def _change(self, caller: Principal, was: Said, changed: Message, at: datetime) -> None:
+    def _change(self, caller: Principal, was: SentMessage, changed: Message, at: datetime) -> None:
         numbers = [
             number
             for space, id_, number in self._world.message_versions
@@ -561,12 +567,12 @@ class MemoryMessages:
         return caller.id in owing or (message.sender == caller.id and bool(owing))
 
 
-def _entered(said: Said, inside: Label) -> Entered:
-    return Entered(message=said.message, place=said.place, inside=inside)
+def _entered(said: SentMessage, inside: Label) -> Entered:
+    return Entered(message=said.message, position=said.position, inside=inside)
 
 
-def _placed(said: Said) -> Placed:
-    return Placed(message=said.message, place=said.place)
+def _placed(said: SentMessage) -> Placed:
+    return Placed(message=said.message, position=said.position)
 
 
 def _late(message: Message, now: datetime) -> bool:
@@ -580,7 +586,7 @@ def _late(message: Message, now: datetime) -> bool:
 
 
 class MemoryReadState:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def read_to(
@@ -589,22 +595,22 @@ class MemoryReadState:
         conversation: ConversationId,
         place: int,
         *,
-        upto: Label | None = None,
+        max_label: Label | None = None,
     ) -> None:
         known = self._world.conversations.get((caller.space, conversation))
         part = self._world.participants.get((caller.space, conversation, caller.id))
         if known is None or part is None or not caller.clearance.covers(known.conversation.label):
             return
         place = min(place, known.last)
-        if upto is None:
+        if max_label is None:
             read_to = max(part.read_to, place)
             apart = frozenset(at for at in part.apart if at > read_to)
             changed = replace(part, read_to=read_to, apart=apart)
         else:
             seen = {
-                said.place
+                said.position
                 for said in self._of(caller, conversation)
-                if said.place <= place and sees(self._world, caller, said, upto)
+                if said.position <= place and sees(self._world, caller, said, max_label)
             }
             changed = replace(part, apart=part.apart | {at for at in seen if at > part.read_to})
         self._world.participants[caller.space, conversation, caller.id] = changed
@@ -616,18 +622,18 @@ class MemoryReadState:
         if takes_part(self._world, caller, said.message.conversation):
             place = (caller.space, said.message.conversation, caller.id)
             part = self._world.participants[place]
-            if said.place > part.read_to:
-                self._world.participants[place] = replace(part, apart=part.apart | {said.place})
+            if said.position > part.read_to:
+                self._world.participants[place] = replace(part, apart=part.apart | {said.position})
 
     async def unread(
         self,
         caller: Principal,
         *,
-        upto: Label | None = None,
+        max_label: Label | None = None,
         conversations: Collection[ConversationId] | None = None,
     ) -> Sequence[Unread]:
         counted = [
-            self._unread(caller, conversation, part, upto)
+            self._unread(caller, conversation, part, max_label)
             for (space, conversation, who), part in self._world.participants.items()
             if (space, who) == (caller.space, caller.id)
             and not part.muted
@@ -644,7 +650,11 @@ class MemoryReadState:
         )
 
     def _unread(
-        self, caller: Principal, conversation: ConversationId, part: TakesPart, upto: Label | None
+        self,
+        caller: Principal,
+        conversation: ConversationId,
+        part: TakesPart,
+        max_label: Label | None,
     ) -> Unread | None:
         known = self._world.conversations[caller.space, conversation]
         if known.conversation.archived_at or not sees_conversation(self._world, caller, known):
@@ -652,10 +662,10 @@ class MemoryReadState:
         found = [
             said.message
             for said in self._of(caller, conversation)
-            if said.place > part.read_to
-            and said.place not in part.apart
+            if said.position > part.read_to
+            and said.position not in part.apart
             and said.message.deleted_at is None
-            and sees(self._world, caller, said, upto)
+            and sees(self._world, caller, said, max_label)
         ]
         if not found:
             return None
@@ -666,7 +676,7 @@ class MemoryReadState:
             label=join([its.label for its in found]),
         )
 
-    def _of(self, caller: Principal, conversation: ConversationId) -> list[Said]:
+    def _of(self, caller: Principal, conversation: ConversationId) -> list[SentMessage]:
         return [
             said
             for (space, _), said in self._world.messages.items()
@@ -675,7 +685,7 @@ class MemoryReadState:
 
 
 class MemoryMessageSearch:
-    def __init__(self, world: MemoryWorld, meaning: Meaning | None = None) -> None:
+    def __init__(self, world: InMemoryStore, meaning: Meaning | None = None) -> None:
         self._world = world
         self._meaning = meaning
 
@@ -686,13 +696,13 @@ class MemoryMessageSearch:
         *,
         project: ProjectId | None,
         conversation: ConversationId | None,
-        upto: Label | None,
+        max_label: Label | None,
         limit: int,
     ) -> Sequence[Hit]:
         wanted = _words(words)
         found = [
             message
-            for message in self._visible(caller, project, conversation, upto)
+            for message in self._visible(caller, project, conversation, max_label)
             if wanted and wanted <= _words(message.body)
         ]
         found.sort(key=lambda message: (message.sent_at, message.id.value), reverse=True)
@@ -708,12 +718,12 @@ class MemoryMessageSearch:
         *,
         project: ProjectId | None,
         conversation: ConversationId | None,
-        upto: Label | None,
+        max_label: Label | None,
         limit: int,
     ) -> Sequence[Hit]:
         if self._meaning is None:
             return []
-        found = self._visible(caller, project, conversation, upto)
+        found = self._visible(caller, project, conversation, max_label)
         vectors = await self._meaning([message.body for message in found])
         hits = [
             Hit(message=message, score=sum(a * b for a, b in zip(vector, its, strict=True)))
@@ -727,14 +737,14 @@ class MemoryMessageSearch:
         caller: Principal,
         project: ProjectId | None,
         conversation: ConversationId | None,
-        upto: Label | None,
+        max_label: Label | None,
     ) -> list[Message]:
         return [
             said.message
             for (space, _), said in self._world.messages.items()
             if space == caller.space
             and said.message.deleted_at is None
-            and sees(self._world, caller, said, upto)
+            and sees(self._world, caller, said, max_label)
             and conversation in (None, said.message.conversation)
             and project in (None, self._project(caller, said.message))
         ]

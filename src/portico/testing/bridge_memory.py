@@ -22,23 +22,23 @@ from portico.bridge.core.leases import (
     WAITS_FOR,
     Lease,
     LeaseId,
-    LeaseWish,
+    LeaseSpec,
     Waiting,
     check_alike,
     check_free,
     check_number,
     holds,
 )
-from portico.bridge.core.memory import Remembered, ToRemember, next_version
+from portico.bridge.core.memory import MemoryEntry, ToRemember, next_version
 from portico.bridge.core.messages import Message, MessageId, NewMessage, secrecy
-from portico.bridge.core.presence import Doing, Presence
+from portico.bridge.core.presence import Presence, PresenceStatus
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.core.work_items import (
-    NewWork,
-    Work,
+    NewWorkItem,
     WorkEnded,
-    WorkId,
-    WorkState,
+    WorkItem,
+    WorkItemId,
+    WorkItemStatus,
     asked_alike,
     claimed,
     handed_over,
@@ -56,8 +56,8 @@ from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.bridge_conversations import MemoryMessages, check_label, project_there
 from portico.testing.memory_store import (
+    InMemoryStore,
     KnownWork,
-    MemoryWorld,
     RowRefused,
     TickingClock,
     all_or_nothing,
@@ -65,7 +65,7 @@ from portico.testing.memory_store import (
 
 
 class MemoryMemory:
-    def __init__(self, world: MemoryWorld, clock: Clock | None = None) -> None:
+    def __init__(self, world: InMemoryStore, clock: Clock | None = None) -> None:
         self._world = world
         self._clock = clock or TickingClock()
 
@@ -77,13 +77,13 @@ class MemoryMemory:
         at: datetime,
         *,
         untrusted: bool = False,
-    ) -> Remembered:
+    ) -> MemoryEntry:
         project_there(self._world, caller, wanted.project)
         check_label(self._world, caller, label)
         last = self._last(caller, wanted.project, wanted.key, label)
         return self._add(
             caller,
-            Remembered(
+            MemoryEntry(
                 project=wanted.project,
                 key=wanted.key,
                 value=kept(wanted.value),
@@ -96,7 +96,7 @@ class MemoryMemory:
             ),
         )
 
-    async def get(self, caller: Principal, project: ProjectId, key: str) -> Remembered:
+    async def get(self, caller: Principal, project: ProjectId, key: str) -> MemoryEntry:
         found = [its for its in self._there(caller, project) if its.key == key]
         if not found:
             raise MemoryNotFound(key)
@@ -114,7 +114,7 @@ class MemoryMemory:
 
     async def page(
         self, caller: Principal, project: ProjectId, *, prefix: str, after: str | None, limit: int
-    ) -> Sequence[Remembered]:
+    ) -> Sequence[MemoryEntry]:
         found = {
             its.key: its
             for its in sorted(self._there(caller, project), key=lambda its: secrecy(its.label))
@@ -124,7 +124,7 @@ class MemoryMemory:
 
     async def find(
         self, caller: Principal, project: ProjectId, words: str, limit: int
-    ) -> Sequence[Remembered]:
+    ) -> Sequence[MemoryEntry]:
         wanted = _words(words)
         found = [
             its
@@ -136,33 +136,33 @@ class MemoryMemory:
 
     async def versions(
         self, caller: Principal, project: ProjectId, key: str, limit: int
-    ) -> Sequence[Remembered]:
+    ) -> Sequence[MemoryEntry]:
         every = [its for its in self._visible(caller, project) if its.key == key]
         every.sort(key=lambda its: (secrecy(its.label), its.version), reverse=True)
         return every[:limit]
 
-    def _add(self, caller: Principal, its: Remembered) -> Remembered:
+    def _add(self, caller: Principal, its: MemoryEntry) -> MemoryEntry:
         place = (caller.space, its.project, its.key, its.label, its.version)
         self._world.memories.insert(place, its)
         return its
 
-    def _visible(self, caller: Principal, project: ProjectId) -> Sequence[Remembered]:
+    def _visible(self, caller: Principal, project: ProjectId) -> Sequence[MemoryEntry]:
         return [
             its
             for (space, of, *_), its in self._world.memories.items()
             if (space, of) == (caller.space, project) and caller.clearance.covers(its.label)
         ]
 
-    def _there(self, caller: Principal, project: ProjectId) -> Sequence[Remembered]:
+    def _there(self, caller: Principal, project: ProjectId) -> Sequence[MemoryEntry]:
         now = self._clock.now()
-        last: dict[tuple[str, Label], Remembered] = {}
+        last: dict[tuple[str, Label], MemoryEntry] = {}
         for its in sorted(self._visible(caller, project), key=lambda its: its.version):
             last[its.key, its.label] = its
         return [its for its in last.values() if its.there(now)]
 
     def _last(
         self, caller: Principal, project: ProjectId, key: str, label: Label
-    ) -> Remembered | None:
+    ) -> MemoryEntry | None:
         every = [
             its
             for place, its in self._world.memories.items()
@@ -172,7 +172,7 @@ class MemoryMemory:
 
 
 class MemoryAttachments:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def put(self, caller: Principal, attachment: Attachment, content: bytes) -> None:
@@ -212,11 +212,11 @@ def _words(text: str) -> set[str]:
 
 
 class MemoryLeases:
-    def __init__(self, world: MemoryWorld, clock: Clock | None = None) -> None:
+    def __init__(self, world: InMemoryStore, clock: Clock | None = None) -> None:
         self._world = world
         self._clock = clock or TickingClock()
 
-    async def take(self, caller: Principal, id_: LeaseId, wish: LeaseWish) -> Lease:
+    async def take(self, caller: Principal, id_: LeaseId, wish: LeaseSpec) -> Lease:
         project = project_there(self._world, caller, wish.project)
         check_label(self._world, caller, project.label)
         held, queue = await self.all(caller, wish.project)
@@ -292,7 +292,7 @@ class MemoryLeases:
         project = self._world.projects[caller.space, lease.project]
         return caller.clearance.covers(project.label)
 
-    def _give(self, caller: Principal, id_: LeaseId, wish: LeaseWish) -> Lease:
+    def _give(self, caller: Principal, id_: LeaseId, wish: LeaseSpec) -> Lease:
         token = self._world.lease_tokens.get((caller.space, wish.project), 0) + 1
         now = self._clock.now()
         lease = Lease(
@@ -310,7 +310,7 @@ class MemoryLeases:
         self._world.leases[caller.space, id_] = lease
         return lease
 
-    def _wait(self, caller: Principal, id_: LeaseId, wish: LeaseWish) -> None:
+    def _wait(self, caller: Principal, id_: LeaseId, wish: LeaseSpec) -> None:
         now = self._clock.now()
         for place, waiting in self._world.lease_queue.items():
             if _waits(caller, wish, place, waiting) and now < waiting.until:
@@ -324,14 +324,14 @@ class MemoryLeases:
             until=now + WAITS_FOR,
         )
 
-    def _stop_waiting(self, caller: Principal, wish: LeaseWish) -> None:
+    def _stop_waiting(self, caller: Principal, wish: LeaseSpec) -> None:
         """Also of what has expired since."""
         self._world.lease_queue.drop(lambda place, waiting: _waits(caller, wish, place, waiting))
 
 
 def _waits(
     caller: Principal,
-    wish: LeaseWish,
+    wish: LeaseSpec,
     place: tuple[SpaceId, ProjectId, LeaseId],
     waiting: Waiting,
 ) -> bool:
@@ -341,19 +341,19 @@ def _waits(
 
 
 class MemoryWorks:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def add(
         self,
         caller: Principal,
-        id_: WorkId,
-        work: NewWork,
+        id_: WorkItemId,
+        work: NewWorkItem,
         label: Label,
         at: datetime,
         *,
         untrusted: bool = False,
-    ) -> Work:
+    ) -> WorkItem:
         project_there(self._world, caller, work.project)
         if work.key is not None and (before := self._by_key(caller, work.key)):
             if not asked_alike(before, work):
@@ -363,7 +363,7 @@ class MemoryWorks:
             if self._told(caller, needed).project != work.project:
                 raise WorkNotFound(str(needed))
         check_label(self._world, caller, label)
-        added = Work(
+        added = WorkItem(
             id=id_,
             project=work.project,
             title=work.title,
@@ -378,7 +378,7 @@ class MemoryWorks:
         self._world.works.insert((caller.space, id_), KnownWork(added, work.key))
         return self._told(caller, id_)
 
-    async def get(self, caller: Principal, work: WorkId) -> Work:
+    async def get(self, caller: Principal, work: WorkItemId) -> WorkItem:
         return self._told(caller, work)
 
     async def page(
@@ -386,10 +386,10 @@ class MemoryWorks:
         caller: Principal,
         project: ProjectId,
         *,
-        state: WorkState | None,
-        after: WorkId | None,
+        state: WorkItemStatus | None,
+        after: WorkItemId | None,
         limit: int,
-    ) -> Sequence[Work]:
+    ) -> Sequence[WorkItem]:
         every = [
             self._told(caller, known.work.id)
             for known in self._visible(caller)
@@ -398,13 +398,13 @@ class MemoryWorks:
         every.sort(key=lambda its: its.id.value)
         return [its for its in every if after is None or its.id.value > after.value][:limit]
 
-    async def claim(self, caller: Principal, work: WorkId, at: datetime) -> Work:
+    async def claim(self, caller: Principal, work: WorkItemId, at: datetime) -> WorkItem:
         there = self._told(caller, work)
         return self._put(caller, claimed(there, caller.id, at))
 
     async def hand_over(
-        self, caller: Principal, work: WorkId, token: int, to: PrincipalId | None, at: datetime
-    ) -> Work:
+        self, caller: Principal, work: WorkItemId, token: int, to: PrincipalId | None, at: datetime
+    ) -> WorkItem:
         there = self._told(caller, work)
         changed = handed_over(there, caller.id, token, to, at)
         if to is not None and (caller.space, to) not in self._world.identities:
@@ -413,11 +413,11 @@ class MemoryWorks:
 
     async def end(
         self, caller: Principal, ended: WorkEnded, at: datetime, *, untrusted: bool = False
-    ) -> Work:
+    ) -> WorkItem:
         there = self._told(caller, ended.work)
         return self._put(caller, over(there, ended, caller.id, at, untrusted=untrusted))
 
-    def _put(self, caller: Principal, work: Work) -> Work:
+    def _put(self, caller: Principal, work: WorkItem) -> WorkItem:
         check_label(self._world, caller, work.label)
         known = self._world.works[caller.space, work.id]
         changed = replace(work, depends=known.work.depends)
@@ -431,7 +431,7 @@ class MemoryWorks:
             if space == caller.space and caller.clearance.covers(known.work.label)
         ]
 
-    def _told(self, caller: Principal, work: WorkId) -> Work:
+    def _told(self, caller: Principal, work: WorkItemId) -> WorkItem:
         """As the caller sees it. Raises `WorkNotFound`."""
         seen = {known.work.id: known.work for known in self._visible(caller)}
         if work not in seen:
@@ -447,7 +447,7 @@ class MemoryWorks:
             claimed_by_name=None if by is None else by.name,
         )
 
-    def _by_key(self, caller: Principal, key: str) -> Work | None:
+    def _by_key(self, caller: Principal, key: str) -> WorkItem | None:
         mine = [
             known.work
             for known in self._visible(caller)
@@ -458,11 +458,16 @@ class MemoryWorks:
 
 
 class MemoryPresences:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def say(
-        self, caller: Principal, project: ProjectId, doing: Doing, note: str, until: datetime
+        self,
+        caller: Principal,
+        project: ProjectId,
+        doing: PresenceStatus,
+        note: str,
+        until: datetime,
     ) -> None:
         check_label(self._world, caller, project_there(self._world, caller, project).label)
         self._world.presences[caller.space, project, caller.id] = Presence(
@@ -480,7 +485,7 @@ class MemoryPresences:
 
 
 class MemoryDeclassifications:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
         self._messages = MemoryMessages(world)
 
@@ -534,7 +539,7 @@ class MemoryDeclassifications:
         return (
             by is not None
             and by.kind is PrincipalKind.PERSON
-            and by.id != caller.id == approval.asker.id
+            and by.id != caller.id == approval.requester.id
             and approval.action is Action.DECLASSIFY
             and approval.status is Status.APPROVED
             and approval.used

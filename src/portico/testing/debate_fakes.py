@@ -8,12 +8,18 @@ from datetime import datetime
 from difflib import SequenceMatcher
 
 from portico.bridge.core.errors import MemoryNotFound, ProjectNotFound
-from portico.debate.core.debaters import Voice, VoiceAsk, VoiceKind, VoiceReply, VoiceState
+from portico.debate.core.debaters import (
+    Debater,
+    DebaterKind,
+    DebaterReply,
+    DebaterRequest,
+    DebaterStatus,
+)
 from portico.debate.core.debates import DebateId, WholeDebate
-from portico.debate.core.errors import VoiceAway, VoiceNotCleared, VoiceNotFound
-from portico.debate.core.events import Happening, Told, VoiceSpoke
+from portico.debate.core.errors import DebaterNotCleared, DebaterNotFound, DebaterUnavailable
+from portico.debate.core.events import DebateEvent, DebaterSpoke, DebateStreamItem
 from portico.debate.core.replay import log_text
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.contexts import OpenedContext
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, ContextId, SpaceId
@@ -21,22 +27,22 @@ from portico.kernel.json import JsonValue
 from portico.kernel.label import PUBLIC, Label, Level, join
 from portico.kernel.principal import Principal
 from portico.testing.guard import MemoryTaskContexts
-from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, InMemoryStore, SeededEntropy, TickingClock
 
 # ruff: noqa: ARG002 # a double need not look at all that it is given
 
 
-Saying = Callable[[VoiceAsk], Awaitable[VoiceReply]]
+Saying = Callable[[DebaterRequest], Awaitable[DebaterReply]]
 HIGHEST = Label(Level.RESTRICTED)
 
 
-def a_voice(name: str = "alpha:one", **changes: object) -> Voice:
-    voice = Voice(
+def a_voice(name: str = "alpha:one", **changes: object) -> Debater:
+    voice = Debater(
         name=name,
-        kind=VoiceKind.MODEL,
+        kind=DebaterKind.MODEL,
         target=name,
         family=name.partition(":")[0],
-        most_output=200,
+        max_output_tokens=200,
         clearance=HIGHEST,
     )
     return replace(voice, **changes)  # type: ignore[arg-type] # each by its field's name
@@ -47,13 +53,13 @@ def a_vote(answer: JsonValue, **fields: JsonValue) -> str:
     return json.dumps({"rationale": "it follows.", "answer": answer, **fields})
 
 
-def a_reply(text: str, *, prompt: int = 50, output: int = 20, **changes: object) -> VoiceReply:
-    reply = VoiceReply(text=text, prompt_tokens=prompt, output_tokens=output)
+def a_reply(text: str, *, prompt: int = 50, output: int = 20, **changes: object) -> DebaterReply:
+    reply = DebaterReply(text=text, prompt_tokens=prompt, output_tokens=output)
     return replace(reply, **changes)  # type: ignore[arg-type] # each by its field's name
 
 
 @dataclass(kw_only=True)
-class ScriptedVoice:
+class ScriptedDebater:
     """Says the same whatever it is asked; with `says`, what that gives; with an error, that."""
 
     name: str
@@ -66,14 +72,14 @@ class ScriptedVoice:
     parts: Sequence[JsonValue] = ()
     """Of a plan."""
     says: Saying | Exception | str | None = None
-    voice: Voice = field(init=False)
+    debater: Debater = field(init=False)
     changes: Mapping[str, object] = field(default_factory=dict)
     available: bool = True
 
     def __post_init__(self) -> None:
-        self.voice = a_voice(self.name, **self.changes)
+        self.debater = a_voice(self.name, **self.changes)
 
-    async def reply(self, ask: VoiceAsk) -> VoiceReply:
+    async def reply(self, ask: DebaterRequest) -> DebaterReply:
         if isinstance(self.says, Exception):
             raise self.says
         if isinstance(self.says, str):
@@ -82,7 +88,7 @@ class ScriptedVoice:
             return await self.says(ask)
         return a_reply(self._words(ask))
 
-    def _words(self, ask: VoiceAsk) -> str:
+    def _words(self, ask: DebaterRequest) -> str:
         fields = (ask.schema or {}).get("properties", {})
         assert isinstance(fields, dict)
         if "same" in fields:
@@ -98,45 +104,45 @@ class ScriptedVoice:
         return a_vote(self.answer)
 
 
-class ScriptedVoices:
-    def __init__(self, *voices: ScriptedVoice) -> None:
-        self.voices = {each.name: each for each in voices}
-        self.asks: list[VoiceAsk] = []
+class ScriptedDebaters:
+    def __init__(self, *voices: ScriptedDebater) -> None:
+        self.debaters = {each.name: each for each in voices}
+        self.asks: list[DebaterRequest] = []
         """All that was asked, in order."""
 
-    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[VoiceState]:
+    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[DebaterStatus]:
         return [
-            VoiceState(
-                voice=each.voice,
+            DebaterStatus(
+                debater=each.debater,
                 available=each.available,
                 why=None if each.available else "It is switched off. Switch it on.",
             )
-            for each in self.voices.values()
+            for each in self.debaters.values()
         ]
 
-    async def named(self, caller: Principal, target: str) -> Voice:
-        if target not in self.voices:
-            raise VoiceNotFound(target)
-        if not self.voices[target].available:
-            raise VoiceAway(target, "it is switched off.")
-        return self.voices[target].voice
+    async def named(self, caller: Principal, target: str) -> Debater:
+        if target not in self.debaters:
+            raise DebaterNotFound(target)
+        if not self.debaters[target].available:
+            raise DebaterUnavailable(target, "it is switched off.")
+        return self.debaters[target].debater
 
     async def ask(
-        self, caller: Principal, ask: VoiceAsk, hear: Callable[[str], None]
-    ) -> VoiceReply:
+        self, caller: Principal, ask: DebaterRequest, hear: Callable[[str], None]
+    ) -> DebaterReply:
         self.asks.append(ask)
-        if not ask.voice.clearance.covers(ask.label):
-            raise VoiceNotCleared(ask.voice.name, ask.label)
-        base = ask.voice.name.partition("#")[0]
+        if not ask.debater.clearance.covers(ask.label):
+            raise DebaterNotCleared(ask.debater.name, ask.label)
+        base = ask.debater.name.partition("#")[0]
         await asyncio.sleep(0)
-        reply = await self.voices[base].reply(ask)
+        reply = await self.debaters[base].reply(ask)
         hear(reply.text)
         return reply
 
     @property
     def asked(self) -> list[tuple[str, str]]:
         """Who was asked what, by name and key."""
-        return [(ask.voice.name, ask.key.partition(":")[2]) for ask in self.asks]
+        return [(ask.debater.name, ask.key.partition(":")[2]) for ask in self.asks]
 
 
 # ruff: noqa: ARG002 # a double need not look at all that it is given
@@ -146,7 +152,7 @@ class MemoryDebateTasks:
     """`Tasks`, over the task contexts of a world."""
 
     def __init__(
-        self, world: MemoryWorld, clock: Clock | None = None, entropy: Entropy | None = None
+        self, world: InMemoryStore, clock: Clock | None = None, entropy: Entropy | None = None
     ) -> None:
         self._contexts = MemoryTaskContexts(world)
         self._clock = clock or TickingClock()
@@ -165,24 +171,24 @@ class MemoryDebateTasks:
         await self._contexts.open(caller, context)
         return context.id
 
-    async def at(self, caller: Principal) -> TaskContext:
+    async def at(self, caller: Principal) -> TaintContext:
         return await self._contexts.get(caller)
 
     async def read(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
-        await self._contexts.rise(caller, label, untrusted=untrusted)
+        await self._contexts.raise_taint(caller, label, untrusted=untrusted)
 
 
 class MemoryDebateTalk:
     """All that was told of each debate, in order; what was spoken live beside it."""
 
     def __init__(self) -> None:
-        self.told: dict[DebateId, list[Happening]] = {}
-        self.spoken: list[VoiceSpoke] = []
+        self.told: dict[DebateId, list[DebateEvent]] = {}
+        self.spoken: list[DebaterSpoke] = []
         self.labels: dict[DebateId, Label] = {}
         self._news = asyncio.Condition()
 
-    async def tell(
-        self, caller: Principal, debate: DebateId, *happenings: Happening, label: Label
+    async def publish(
+        self, caller: Principal, debate: DebateId, *happenings: DebateEvent, label: Label
     ) -> None:
         self.labels[debate] = join([self.labels.get(debate, PUBLIC), label])
         self.told.setdefault(debate, []).extend(happenings)
@@ -190,18 +196,18 @@ class MemoryDebateTalk:
             self._news.notify_all()
 
     def speak(
-        self, caller: Principal, debate: DebateId, piece: VoiceSpoke, *, label: Label
+        self, caller: Principal, debate: DebateId, piece: DebaterSpoke, *, label: Label
     ) -> None:
         self.spoken.append(piece)
 
     async def follow(
         self, caller: Principal, debate: DebateId, *, after: str | None
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[DebateStreamItem, None]:
         place = int(after or 0)
         while True:
             for happening in self.told.get(debate, [])[place:]:
                 place += 1
-                yield Told(str(place), happening, self.labels.get(debate, PUBLIC))
+                yield DebateStreamItem(str(place), happening, self.labels.get(debate, PUBLIC))
             async with self._news:
                 while len(self.told.get(debate, [])) <= place:
                     await self._news.wait()
@@ -266,7 +272,7 @@ class MemoryPromotion:
 class MemoryDebateLogs:
     def __init__(self, most: int = 100) -> None:
         self.files: dict[DebateId, str] = {}
-        self.most = most
+        self.limit = most
 
     def write(self, space: SpaceId, whole: WholeDebate) -> str | None:  # there is one space
         self.files[whole.debate.id] = log_text(whole)
@@ -276,7 +282,7 @@ class MemoryDebateLogs:
         self.files.pop(debate, None)
 
     def purge(self, now: datetime) -> int:
-        old = list(self.files)[: max(len(self.files) - self.most, 0)]
+        old = list(self.files)[: max(len(self.files) - self.limit, 0)]
         for debate in old:
             del self.files[debate]
         return len(old)

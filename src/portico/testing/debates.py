@@ -7,13 +7,13 @@ from datetime import datetime
 from portico.adapters.postgres.debate.mapping import talk_topic
 from portico.bridge.core.errors import ProjectNotFound, WriteDown
 from portico.bridge.core.projects import Project, ProjectId
-from portico.debate.core.debaters import Persona, Voice, VoiceAsk, VoiceReply
+from portico.debate.core.debaters import Debater, DebaterReply, DebaterRequest, Persona
 from portico.debate.core.debates import (
     Debate,
     DebateId,
     DebateStatus,
     Decision,
-    Known,
+    KnownOutcome,
     Note,
     Outcome,
     Seat,
@@ -22,23 +22,23 @@ from portico.debate.core.debates import (
 from portico.debate.core.errors import (
     DebateNotFound,
     DebateOver,
+    NoAnswerExpected,
     NoSeatLeft,
-    NothingAsked,
     NotSeated,
     PersonaNotFound,
 )
 from portico.debate.core.questions import Cap
 from portico.debate.core.vote_weights import known_of
 from portico.kernel.budget import NOTHING, Cost, Tokens
-from portico.kernel.ids import BadId, PrincipalId
+from portico.kernel.ids import InvalidId, PrincipalId
 from portico.kernel.json import JsonObject, JsonValue, kept
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal
 from portico.testing.bridge_conversations import check_label, mark, project_there
 from portico.testing.memory_store import (
+    InMemoryStore,
     KnownNote,
     KnownQuestion,
-    MemoryWorld,
     Reservation,
     RowRefused,
 )
@@ -49,7 +49,7 @@ def readable(caller: Principal, debate: Debate) -> bool:
     return caller.clearance.covers(debate.label) and (mine or not debate.private)
 
 
-def found(world: MemoryWorld, caller: Principal, debate: DebateId) -> Debate:
+def found(world: InMemoryStore, caller: Principal, debate: DebateId) -> Debate:
     """Raises `DebateNotFound`."""
     its = world.debates.get((caller.space, debate))
     if its is None or not readable(caller, its):
@@ -57,7 +57,7 @@ def found(world: MemoryWorld, caller: Principal, debate: DebateId) -> Debate:
     return its
 
 
-def at_table(world: MemoryWorld, guest: Principal, debate: DebateId) -> Debate:
+def at_table(world: InMemoryStore, guest: Principal, debate: DebateId) -> Debate:
     """One that they may read or could sit in. Raises `DebateNotFound`."""
     its = world.debates.get((guest.space, debate))
     if its is None or not guest.clearance.covers(its.label):
@@ -67,23 +67,23 @@ def at_table(world: MemoryWorld, guest: Principal, debate: DebateId) -> Debate:
     return its
 
 
-def check_mark(world: MemoryWorld, caller: Principal, label: Label) -> None:
+def check_mark(world: InMemoryStore, caller: Principal, label: Label) -> None:
     """Of what has no label of its own. Raises `WriteDown`."""
     read = mark(world, caller)
     if not label.covers(read):
         raise WriteDown(label, read, shared=True)
 
 
-def project_of(world: MemoryWorld, caller: Principal, project: str) -> Project:
+def project_of(world: InMemoryStore, caller: Principal, project: str) -> Project:
     """Raises `ProjectNotFound`."""
     try:
         id_ = ProjectId.parse(project)
-    except BadId as error:
+    except InvalidId as error:
         raise ProjectNotFound(project) from error
     return project_there(world, caller, id_)
 
 
-def seated(world: MemoryWorld, caller: Principal, debate: DebateId) -> Sequence[Voice]:
+def seated(world: InMemoryStore, caller: Principal, debate: DebateId) -> Sequence[Debater]:
     return [
         voice
         for (space, id_, _), voice in world.debate_seats.items()
@@ -91,12 +91,12 @@ def seated(world: MemoryWorld, caller: Principal, debate: DebateId) -> Sequence[
     ]
 
 
-def seen(world: MemoryWorld, caller: Principal, debate: Debate) -> Debate:
+def seen(world: InMemoryStore, caller: Principal, debate: Debate) -> Debate:
     """With the guests who have sat down since."""
-    return replace(debate, voices=(*debate.voices, *seated(world, caller, debate.id)))
+    return replace(debate, debaters=(*debate.debaters, *seated(world, caller, debate.id)))
 
 
-def whole_of(world: MemoryWorld, caller: Principal, debate: Debate) -> WholeDebate:
+def whole_of(world: InMemoryStore, caller: Principal, debate: Debate) -> WholeDebate:
     notes = [
         known.note
         for (space, id_, _), known in world.debate_notes.items()
@@ -105,7 +105,7 @@ def whole_of(world: MemoryWorld, caller: Principal, debate: Debate) -> WholeDeba
     return WholeDebate(seen(world, caller, debate), tuple(notes))
 
 
-def committed(world: MemoryWorld, caller: Principal, debate: DebateId) -> Cost:
+def committed(world: InMemoryStore, caller: Principal, debate: DebateId) -> Cost:
     """What is spent or reserved; of an analysis with its parts."""
     costs = [
         held.cost
@@ -116,10 +116,10 @@ def committed(world: MemoryWorld, caller: Principal, debate: DebateId) -> Cost:
 
 
 class MemoryBlackboard:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
-    async def begin(self, caller: Principal, debate: Debate) -> None:
+    async def add(self, caller: Principal, debate: Debate) -> None:
         if debate.project is not None:
             project = project_of(self._world, caller, debate.project)
             if not debate.label.covers(project.label):
@@ -154,7 +154,7 @@ class MemoryBlackboard:
             self._world.debates[caller.space, debate] = risen
         return known.note
 
-    async def join(self, caller: Principal, debate: DebateId, voice: Voice) -> Voice:
+    async def join(self, caller: Principal, debate: DebateId, voice: Debater) -> Debater:
         its = at_table(self._world, caller, debate)
         seat = (caller.space, debate, caller.id)
         if seat not in self._world.debate_seats:
@@ -261,14 +261,14 @@ def _object(value: JsonValue) -> JsonObject:
 
 
 class MemorySeats:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
-    async def ask(self, caller: Principal, debate: DebateId, ask: VoiceAsk) -> None:
+    async def ask(self, caller: Principal, debate: DebateId, ask: DebaterRequest) -> None:
         found(self._world, caller, debate)
         check_label(self._world, caller, ask.label)
         for (space, id_, guest), voice in list(self._world.debate_seats.items()):
-            if (space, id_, voice.name) == (caller.space, debate, ask.voice.name):
+            if (space, id_, voice.name) == (caller.space, debate, ask.debater.name):
                 asked = KnownQuestion(guest, ask)
                 self._world.debate_questions.setdefault((space, debate, ask.key), asked)
 
@@ -298,7 +298,9 @@ class MemorySeats:
             over=its.status.over,
         )
 
-    async def answer(self, guest: Principal, debate: DebateId, key: str, reply: VoiceReply) -> None:
+    async def answer(
+        self, guest: Principal, debate: DebateId, key: str, reply: DebaterReply
+    ) -> None:
         its = at_table(self._world, guest, debate)
         if (guest.space, debate, guest.id) not in self._world.debate_seats:
             raise NotSeated(str(debate))
@@ -306,7 +308,7 @@ class MemorySeats:
             raise DebateOver(str(debate))
         known = self._world.debate_questions.get((guest.space, debate, key))
         if known is None or known.guest != guest.id:
-            raise NothingAsked(str(debate))
+            raise NoAnswerExpected(str(debate))
         if known.reply is None:
             check_mark(self._world, guest, its.label)
             place = (guest.space, debate, key)
@@ -314,7 +316,7 @@ class MemorySeats:
 
     async def answered(
         self, caller: Principal, debate: DebateId, keys: Collection[str]
-    ) -> Sequence[tuple[str, VoiceReply]]:
+    ) -> Sequence[tuple[str, DebaterReply]]:
         its = self._world.debates.get((caller.space, debate))
         sees_all = its is not None and readable(caller, its)
         return [
@@ -333,8 +335,8 @@ class MemorySeats:
         ]
 
 
-class MemoryPurse:
-    def __init__(self, world: MemoryWorld) -> None:
+class MemoryBudgetLedger:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def reserve(
@@ -425,11 +427,11 @@ class MemoryPurse:
         spent, label = self._spent(caller, its.id, caller.clearance)
         return cap, spent, join([its.label, label])
 
-    def _spent(self, caller: Principal, project: ProjectId, upto: Label) -> tuple[Cost, Label]:
+    def _spent(self, caller: Principal, project: ProjectId, max_label: Label) -> tuple[Cost, Label]:
         seen = {
             label: cost
             for (space, id_, label), cost in self._world.debate_spending.items()
-            if (space, id_) == (caller.space, project) and upto.covers(label)
+            if (space, id_) == (caller.space, project) and max_label.covers(label)
         }
         return sum(seen.values(), start=NOTHING), join(seen)
 
@@ -451,7 +453,7 @@ def _least(held: Cost, came: Cost) -> Cost:
 
 
 class MemoryOutcomes:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def mark(self, caller: Principal, outcome: Outcome) -> None:
@@ -473,7 +475,7 @@ class MemoryOutcomes:
 
     async def known(
         self, caller: Principal, voices: Collection[str], *, limit: int, before: datetime
-    ) -> Sequence[Known]:
+    ) -> Sequence[KnownOutcome]:
         every = [
             known_of(whole_of(self._world, caller, its), marked[0])
             for (space, id_), its in self._world.debates.items()
@@ -487,7 +489,7 @@ class MemoryOutcomes:
 
 
 class MemoryPersonas:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def all(self, caller: Principal) -> Sequence[Persona]:

@@ -16,18 +16,25 @@ from portico.engine.core.errors import (
     TopicRefused,
 )
 from portico.engine.core.event_log import Entry, NewEntry, Page
-from portico.engine.core.idempotency import Answer, Claim, Receipt
-from portico.engine.core.store import Applied, Finding, Migration, Source, StoreInfo, StoreStatus
+from portico.engine.core.idempotency import Claim, StoredResponse, WriteOutcome
+from portico.engine.core.store import (
+    Applied,
+    CheckResult,
+    Migration,
+    Source,
+    StoreInfo,
+    StoreStatus,
+)
 from portico.engine.ports import Bus
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import EventId, SpaceId
 from portico.kernel.label import join
 from portico.kernel.principal import Principal
 from portico.testing.memory_store import (
-    KeptAnswer,
-    MemoryWorld,
+    InMemoryStore,
     RowRefused,
     SeededEntropy,
+    StoredAnswer,
     Stream,
     TickingClock,
     all_or_nothing,
@@ -37,13 +44,13 @@ from portico.testing.memory_store import (
 class MemoryReceipts:
     """What the action writes through doors on the same world goes if the action fails."""
 
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
         self._turns: defaultdict[object, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def once(
-        self, caller: Principal, claim: Claim, action: Callable[[], Awaitable[Answer]]
-    ) -> Receipt:
+        self, caller: Principal, claim: Claim, action: Callable[[], Awaitable[StoredResponse]]
+    ) -> WriteOutcome:
         place = (caller.space, caller.id, claim.operation, claim.key)
         async with self._turns[place]:
             kept = self._world.receipts.get(place)
@@ -53,8 +60,10 @@ class MemoryReceipts:
                 raise RowRefused(f"There is no principal {caller.id} to give a receipt to.")
             with all_or_nothing():
                 answer = await action()
-                self._world.receipts[place] = KeptAnswer(claim.fingerprint, json.dumps(answer.kept))
-            return Receipt(answer.first(), replayed=False)
+                self._world.receipts[place] = StoredAnswer(
+                    claim.fingerprint, json.dumps(answer.stored)
+                )
+            return WriteOutcome(answer.first(), replayed=False)
 
 
 class MemorySchema:
@@ -122,20 +131,20 @@ class MemoryStore:
 class ScriptedCheck:
     """Finds what it was told to find, and something else once it was asked to mend it."""
 
-    def __init__(self, found: Finding, mended: Finding | None = None) -> None:
+    def __init__(self, found: CheckResult, mended: CheckResult | None = None) -> None:
         self._found = found
         self._mended = mended
 
-    async def __call__(self, *, mend: bool) -> Finding:
+    async def __call__(self, *, mend: bool) -> CheckResult:
         if mend and self._mended is not None:
             self._found = self._mended
         return self._found
 
 
-def _replayed(kept: KeptAnswer, claim: Claim) -> Receipt:
+def _replayed(kept: StoredAnswer, claim: Claim) -> WriteOutcome:
     if kept.fingerprint != claim.fingerprint:
         raise KeyReused(claim.key)
-    return Receipt(json.loads(kept.text), replayed=True)
+    return WriteOutcome(json.loads(kept.text), replayed=True)
 
 
 class MemoryBus(InlineBus):
@@ -145,7 +154,7 @@ class MemoryBus(InlineBus):
 class MemoryEventLog:
     def __init__(
         self,
-        world: MemoryWorld,
+        world: InMemoryStore,
         bus: Bus | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
@@ -202,6 +211,6 @@ class MemoryEventLog:
             at=self._clock.now(),
             by=caller.id,
             label=label,
-            facts=new.facts,
+            details=new.details,
         )
         return number

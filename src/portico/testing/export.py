@@ -16,10 +16,10 @@ from portico.guard.core.spaces import ExportedRow
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, may_read
 from portico.kernel.principal import Principal
-from portico.testing.memory_store import Acquaintance, KeptText, MadeCall, MemoryWorld
+from portico.testing.memory_store import Acquaintance, InMemoryStore, MadeCall, StoredText
 
 
-def past_plan_rows(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def past_plan_rows(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     """The caller's own: the words of others are not theirs to take along."""
     for (space, id_), plan in world.past_plans.items():
         mine = (space, plan.principal) == (caller.space, caller.id)
@@ -39,7 +39,7 @@ def past_plan_rows(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject
             }
 
 
-def suggestion_rows(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def suggestion_rows(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, id_), kept in world.suggestions.items():
         mine = (space, kept.principal) == (caller.space, caller.id)
         if mine and may_read(caller.clearance, kept.label):
@@ -64,7 +64,7 @@ def _labelled(label: Label) -> JsonObject:
     return {"level": int(label.level), "compartments": sorted(label.compartments)}
 
 
-def gateway_rows(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
+def gateway_rows(world: InMemoryStore, caller: Principal) -> Iterator[ExportedRow]:
     every = [
         *(ExportedRow("server", values) for values in _servers(world, caller)),
         *(ExportedRow("tool", values) for values in _tools(world, caller)),
@@ -85,45 +85,45 @@ def gateway_rows(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]
         yield ExportedRow(row.table, {"space_id": str(caller.space.value), **row.values})
 
 
-def _servers(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _servers(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, id_), server in world.servers.items():
         if space == caller.space and may_read(caller.clearance, server.label):
             yield _server(id_, server)
 
 
-def _tools(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _tools(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, id_), tools in world.tools.items():
         if space == caller.space and may_read(caller.clearance, world.servers[space, id_].label):
             yield from (_tool(id_, position, tool) for position, tool in enumerate(tools))
 
 
-def _embeddings(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _embeddings(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, model, key), vector in world.embeddings.items():
         if space == caller.space:
             yield {"model": model, "content_key": key, "vector": f"\\x{vector.hex()}"}
 
 
-def _calls(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _calls(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, _), made in world.calls.items():
         if space == caller.space and may_read(caller.clearance, made.call.label):
             yield _call(made)
 
 
-def _results(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _results(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, result), kept in world.results.items():
         mine = (space, kept.principal) == (caller.space, caller.id)
         if mine and may_read(caller.clearance, kept.label):
             yield {"result_id": str(result.value), **_result(kept)}
 
 
-def _acquaintances(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _acquaintances(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, principal, ref), known in world.acquaintances.items():
         if (space, principal) == (caller.space, caller.id):
             whose = {"principal_id": str(principal.value)}
             yield {**whose, "server": ref.server, "tool": ref.name, **_known(known)}
 
 
-def _shapes(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _shapes(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, place), seen in world.shapes.items():
         if space == caller.space and _cleared(world, caller, place.server):
             yield {
@@ -135,7 +135,7 @@ def _shapes(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
             }
 
 
-def _flows(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _flows(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, passed), times in world.flows.items():
         ends = (passed.producer.server, passed.consumer.server)
         if space == caller.space and all(_cleared(world, caller, end) for end in ends):
@@ -150,7 +150,7 @@ def _flows(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
             }
 
 
-def _edges(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _edges(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, label, edge), seen in world.edges.items():
         ends = (edge.earlier.server, edge.later.server)
         known = space == caller.space and may_read(caller.clearance, label)
@@ -169,7 +169,7 @@ def _edges(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
             }
 
 
-def _counts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _counts(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, label, key), count in world.counts.items():
         known = space == caller.space and may_read(caller.clearance, label)
         if known and all(_cleared(world, caller, server) for server in key.servers):
@@ -186,11 +186,11 @@ def _counts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
             }
 
 
-def _cleared(world: MemoryWorld, caller: Principal, server: ServerId) -> bool:
+def _cleared(world: InMemoryStore, caller: Principal, server: ServerId) -> bool:
     return may_read(caller.clearance, world.servers[caller.space, server].label)
 
 
-def _contexts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _contexts(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, context), known in world.contexts.items():
         if space == caller.space:
             yield {
@@ -205,7 +205,7 @@ def _contexts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
             }
 
 
-def _saved(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _saved(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, name), saved in world.saved_workflows.items():
         if space == caller.space:
             yield {
@@ -242,7 +242,7 @@ def _server(id_: ServerId, server: Server) -> JsonObject:
         "clearance_compartments": sorted(server.clearance.compartments),
         "trusted": server.trusted,
         "profile": None if server.profile is None else profile_json(server.profile),
-        "unboxed": None if server.unboxed is None else unboxed_json(server.unboxed),
+        "unboxed": None if server.unsandboxed is None else unboxed_json(server.unsandboxed),
         "created_at": server.created_at.isoformat(),
     }
 
@@ -283,7 +283,7 @@ def _call(made: MadeCall) -> JsonObject:
     }
 
 
-def _result(kept: KeptText) -> JsonObject:
+def _result(kept: StoredText) -> JsonObject:
     return {
         "principal_id": str(kept.principal.value),
         "sealed": f"\\x{kept.sealed.hex()}",
@@ -307,12 +307,12 @@ def _text(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
 
 
-def exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
+def exported(world: InMemoryStore, caller: Principal) -> Iterator[ExportedRow]:
     """By table, as the database gives them; of what is somebody's alone only the caller's own."""
     yield from sorted(_exported(world, caller), key=lambda row: row.table)
 
 
-def _exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
+def _exported(world: InMemoryStore, caller: Principal) -> Iterator[ExportedRow]:
     keys = [held.key for held in world.keys.values() if held.key.space == caller.space]
     identities = [each for each in world.identities.values() if each.space == caller.space]
     yield from (ExportedRow("api_key", _key(key)) for key in keys)
@@ -330,7 +330,7 @@ def _exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
     yield from gateway_rows(world, caller)
 
 
-def _audit(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
+def _audit(world: InMemoryStore, caller: Principal) -> Iterator[ExportedRow]:
     whose: JsonObject = {"space_id": str(caller.space.value)}
     for (space, number), link in world.audit.items():
         if space == caller.space:
@@ -379,7 +379,7 @@ def _identity(identity: Identity) -> JsonObject:
     }
 
 
-def _rules(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _rules(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, _), rule in world.rules.items():
         if space == caller.space:
             yield {
@@ -392,8 +392,8 @@ def _rules(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
                 "effects": sorted(rule.effects),
                 "reads": rule.reads,
                 "tainted": rule.tainted,
-                "upto_level": int(rule.upto.level),
-                "upto_compartments": sorted(rule.upto.compartments),
+                "upto_level": int(rule.max_label.level),
+                "upto_compartments": sorted(rule.max_label.compartments),
                 "context_id": None if rule.context is None else str(rule.context.value),
                 "expires_at": _text(rule.expires_at),
                 "made_by": rule.made_by,
@@ -402,7 +402,7 @@ def _rules(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
             }
 
 
-def _receipts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _receipts(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, principal, operation, key), answer in world.receipts.items():
         if (space, principal) == (caller.space, caller.id):
             yield {
@@ -415,7 +415,7 @@ def _receipts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
             }
 
 
-def _events(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _events(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, _, _), entry in world.events.items():
         if space == caller.space and caller.clearance.covers(entry.label):
             yield {
@@ -428,11 +428,11 @@ def _events(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
                 "principal_id": None if entry.by is None else str(entry.by.value),
                 "level": int(entry.label.level),
                 "compartments": sorted(entry.label.compartments),
-                "facts": entry.facts,
+                "facts": entry.details,
             }
 
 
-def _streams(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _streams(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, topic), stream in world.streams.items():
         if space == caller.space and caller.clearance.covers(stream.label):
             yield {
@@ -445,7 +445,7 @@ def _streams(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
             }
 
 
-def _settings(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+def _settings(world: InMemoryStore, caller: Principal) -> Iterator[JsonObject]:
     for (space, name), text in world.settings.items():
         if space == caller.space:
             yield {"space_id": str(space.value), "name": name, "value": json.loads(text)}

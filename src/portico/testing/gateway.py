@@ -14,24 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portico.engine.core.errors import RunNotFound
-from portico.engine.ports import RunBook
+from portico.engine.ports import RunQueries
 from portico.gateway.core.calls import (
     KNOWN,
     OLDEST,
     REST,
     SKEW,
-    Answer,
     Call,
     CallClaim,
     CallId,
     CallOutcome,
-    Figures,
-    KeptResult,
+    CallStats,
     Phase,
     ResultId,
-    Seen,
-    Target,
-    Vitals,
+    ServerHealth,
+    ServerListing,
+    StoredResult,
+    ToolResult,
+    UpstreamTarget,
     begun_before,
     lost,
     sealed_with,
@@ -48,20 +48,20 @@ from portico.gateway.core.errors import (
 )
 from portico.gateway.core.servers import (
     ADDED,
-    Era,
     Http,
     Identity,
     Launch,
     Plain,
+    ProtocolRevision,
     Server,
     ServerId,
     Stdio,
-    Tally,
+    ToolCounts,
     tally,
 )
 from portico.gateway.core.tool_usage import faded
-from portico.gateway.ports import Line
-from portico.guard.core.access_request import Act
+from portico.gateway.ports import ClientChannel
+from portico.guard.core.access_request import AccessRequest
 from portico.guard.core.contexts import context_of
 from portico.guard.ports import Vault
 from portico.kernel.budget import Tokens
@@ -75,18 +75,18 @@ from portico.kernel.principal import Principal
 from portico.testing.memory_store import (
     BEGINNING,
     Acquaintance,
-    KeptText,
+    InMemoryStore,
     MadeCall,
-    MemoryWorld,
     RowRefused,
     SeededEntropy,
+    StoredText,
     TickingClock,
     all_or_nothing,
 )
 from portico.testing.secrets import MemoryVault
 from portico.workflows.core.saved import SavedWorkflow, WorkflowNotFound
 
-Reply = Answer | PorticoError | Callable[[JsonObject], Answer]
+Reply = ToolResult | PorticoError | Callable[[JsonObject], ToolResult]
 
 
 def seen(
@@ -94,11 +94,11 @@ def seen(
     instructions: str | None = None,
     resources: Sequence[JsonObject] = (),
     prompts: Sequence[JsonObject] = (),
-) -> Seen:
+) -> ServerListing:
     """What a server offers that has these tools, in the protocol's own form."""
-    return Seen(
+    return ServerListing(
         identity=Identity("scripted", "1.0"),
-        era=Era.MODERN,
+        protocol_revision=ProtocolRevision.MODERN,
         instructions=instructions,
         tools=tools,
         resources=resources,
@@ -106,20 +106,20 @@ def seen(
     )
 
 
-def text(words: str, *, failed: bool = False) -> Answer:
-    return Answer([{"type": "text", "text": words}], failed=failed)
+def text(words: str, *, failed: bool = False) -> ToolResult:
+    return ToolResult([{"type": "text", "text": words}], failed=failed)
 
 
 @dataclass(slots=True, kw_only=True)
 class ScriptedUpstreams:
-    offers: dict[str, Seen] = field(default_factory=dict)
+    offers: dict[str, ServerListing] = field(default_factory=dict)
     """By server; one that is not here is not there."""
     replies: dict[ToolRef, Reply | list[Reply]] = field(default_factory=dict)
     """Of a list one after the other, and the last one from then on."""
     results: dict[str, JsonObject] = field(default_factory=dict)
     """Of resources by address, of prompts by name, of completions under `complete`."""
     dead: set[str] = field(default_factory=set)
-    looked: list[Target] = field(default_factory=list)
+    looked: list[UpstreamTarget] = field(default_factory=list)
     called: list[tuple[ToolRef, JsonObject]] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
     last_words: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -132,54 +132,54 @@ class ScriptedUpstreams:
     def release(self, server: str) -> None:
         self._held.pop(server).set()
 
-    async def look(self, target: Target) -> Seen:
+    async def look(self, target: UpstreamTarget) -> ServerListing:
         self.looked.append(target)
         await self._reach(target.server)
         return self.offers[target.server]
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,  # noqa: ARG002 # a script asks nothing
-    ) -> Answer:
+        line: ClientChannel | None = None,  # noqa: ARG002 # a script asks nothing
+    ) -> ToolResult:
         ref = ToolRef(target.server, tool)
         self.called.append((ref, arguments))
         await self._in_time(str(ref), target.server, timeout)
         reply = self._next(ref)
         if isinstance(reply, PorticoError):
             raise reply
-        return reply if isinstance(reply, Answer) else reply(arguments)
+        return reply if isinstance(reply, ToolResult) else reply(arguments)
 
     async def read_resource(
         self,
-        target: Target,
+        target: UpstreamTarget,
         uri: str,
         *,
         timeout: timedelta,
-        line: Line | None = None,  # noqa: ARG002 # a script asks nothing
+        line: ClientChannel | None = None,  # noqa: ARG002 # a script asks nothing
     ) -> JsonObject:
         await self._in_time(uri, target.server, timeout)
         return self.results[uri]
 
     async def get_prompt(
         self,
-        target: Target,
+        target: UpstreamTarget,
         name: str,
         arguments: Mapping[str, str],  # noqa: ARG002 # the same for all of them
         *,
         timeout: timedelta,
-        line: Line | None = None,  # noqa: ARG002 # a script asks nothing
+        line: ClientChannel | None = None,  # noqa: ARG002 # a script asks nothing
     ) -> JsonObject:
         await self._in_time(name, target.server, timeout)
         return self.results[name]
 
     async def complete(
         self,
-        target: Target,
+        target: UpstreamTarget,
         params: JsonObject,  # noqa: ARG002 # the same for all of them
         *,
         timeout: timedelta,
@@ -190,10 +190,10 @@ class ScriptedUpstreams:
     async def stop(self, space: SpaceId, server: str) -> None:  # noqa: ARG002 # there is one space
         self.stopped.append(server)
 
-    def vitals(self, space: SpaceId, server: str) -> Vitals:  # noqa: ARG002 # there is one space
+    def health(self, space: SpaceId, server: str) -> ServerHealth:  # noqa: ARG002 # there is one space
         reached = {*self.looked_at, *(ref.server for ref, _ in self.called)}
         phase = Phase.RUNNING if server in reached else Phase.IDLE
-        return Vitals(phase=phase, last_words=self.last_words.get(server, ()))
+        return ServerHealth(phase=phase, last_words=self.last_words.get(server, ()))
 
     @property
     def looked_at(self) -> Sequence[str]:
@@ -240,7 +240,7 @@ class ScriptedSources:
 
 
 class MemoryServers:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def all(self, caller: Principal) -> Sequence[Server]:
@@ -287,7 +287,7 @@ class MemoryServers:
 
 
 class MemoryTools:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def all(self, caller: Principal) -> Mapping[ServerId, Sequence[Tool]]:
@@ -300,7 +300,7 @@ class MemoryTools:
     async def of(self, caller: Principal, server: Server) -> Sequence[Tool]:
         return [*self._world.tools.get((caller.space, server.id), ())]
 
-    async def tally(self, caller: Principal) -> Mapping[ServerId, Tally]:
+    async def tally(self, caller: Principal) -> Mapping[ServerId, ToolCounts]:
         return {server: tally(tools) for server, tools in (await self.all(caller)).items()}
 
     async def put(self, caller: Principal, server: ServerId, tools: Sequence[Tool]) -> None:
@@ -312,7 +312,7 @@ class MemoryTools:
 
 
 class MemoryVectors:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def get(
@@ -336,12 +336,12 @@ class MemoryVectors:
 
 
 class MemoryResults:
-    def __init__(self, world: MemoryWorld, vault: Vault | None = None) -> None:
+    def __init__(self, world: InMemoryStore, vault: Vault | None = None) -> None:
         self._world = world
         self._vault = vault or MemoryVault()
 
     async def keep(
-        self, caller: Principal, result: ResultId, kept: KeptResult, until: datetime
+        self, caller: Principal, result: ResultId, kept: StoredResult, until: datetime
     ) -> None:
         if (caller.space, caller.id) not in self._world.identities:
             raise RowRefused(f"There is no principal {caller.id} to keep a result for.")
@@ -349,23 +349,23 @@ class MemoryResults:
         label = kept.label if task is None else join([kept.label, task.label])
         untrusted = kept.untrusted or (task is not None and task.untrusted)
         context = sealed_with(caller.space, caller.id, result)
-        sealed = self._vault.seal(json.dumps(kept.content).encode(), context)
-        text = KeptText(caller.id, sealed, until, label, untrusted)
+        sealed = self._vault.encrypt(json.dumps(kept.content).encode(), context)
+        text = StoredText(caller.id, sealed, until, label, untrusted)
         there = self._world.results.setdefault((caller.space, result), text)
         if there.principal != caller.id:
             raise RowRefused(f"Somebody else has a result {result}.")
 
-    async def get(self, caller: Principal, result: ResultId, now: datetime) -> KeptResult:
+    async def get(self, caller: Principal, result: ResultId, now: datetime) -> StoredResult:
         kept = self._world.results.get((caller.space, result))
         if kept is None or kept.principal != caller.id or kept.until <= now:
             raise ResultNotFound(str(result))
         if not may_read(caller.clearance, kept.label):
             raise ResultNotFound(str(result))
-        text = self._vault.unseal(kept.sealed, sealed_with(caller.space, caller.id, result))
+        text = self._vault.decrypt(kept.sealed, sealed_with(caller.space, caller.id, result))
         if text is None:
             raise ResultNotFound(str(result))
         content: JsonValue = json.loads(text)
-        return KeptResult(content=content, label=kept.label, untrusted=kept.untrusted)
+        return StoredResult(content=content, label=kept.label, untrusted=kept.untrusted)
 
 
 def _is(caller: Principal, space: object) -> bool:
@@ -377,7 +377,7 @@ def _place(server: Server) -> object:
     return server.id if server.entry is None else (server.origin, server.entry)
 
 
-def _exists(world: MemoryWorld, caller: Principal) -> None:
+def _exists(world: InMemoryStore, caller: Principal) -> None:
     if caller.space not in world.spaces:
         raise RowRefused(f"There is no space {caller.space}.")
 
@@ -448,18 +448,18 @@ class MemoryCallHistory:
     """Of one process; with another `incarnation` on the same world, of the next one."""
 
     def __init__(
-        self, world: MemoryWorld, clock: Clock | None = None, incarnation: str = "one"
+        self, world: InMemoryStore, clock: Clock | None = None, incarnation: str = "one"
     ) -> None:
         self._world = world
         self._clock = clock or TickingClock()
         self._incarnation = incarnation
-        self._book: RunBook | None = None
+        self._book: RunQueries | None = None
 
-    def look_at(self, book: RunBook) -> None:
+    def look_at(self, book: RunQueries) -> None:
         """The runs whose calls are recorded here."""
         self._book = book
 
-    async def begin(self, caller: Principal, call: Call) -> None:
+    async def record_start(self, caller: Principal, call: Call) -> None:
         if caller.space not in self._world.spaces:
             raise RowRefused(f"There is no space {caller.space}.")
         self._write(caller, call)
@@ -469,7 +469,7 @@ class MemoryCallHistory:
             raise BegunBefore(str(call.ref), found.outcome)
         if await self._late(caller, claim):
             raise BegunBefore(str(call.ref), None)
-        await self.begin(caller, call)
+        await self.record_start(caller, call)
 
     async def _late(self, caller: Principal, claim: CallClaim) -> bool:
         if self._book is None or claim.run is None:
@@ -480,7 +480,9 @@ class MemoryCallHistory:
             return False
         return run.leg > claim.leg or run.status.over
 
-    async def begun(self, caller: Principal, claims: Sequence[CallClaim]) -> Collection[CallId]:
+    async def find_started(
+        self, caller: Principal, claims: Sequence[CallClaim]
+    ) -> Collection[CallId]:
         return {claim.id for claim in claims if self._begun(caller, claim) is not None}
 
     def _begun(self, caller: Principal, claim: CallClaim) -> Call | None:
@@ -535,7 +537,7 @@ class MemoryCallHistory:
             :limit
         ]
 
-    async def figures(
+    async def stats(
         self,
         caller: Principal,
         *,
@@ -544,7 +546,7 @@ class MemoryCallHistory:
         of: PrincipalId | None = None,
         task: ContextId | None = None,
         beyond: Collection[str] = (),
-    ) -> Sequence[Figures]:
+    ) -> Sequence[CallStats]:
         named: defaultdict[str, list[Call]] = defaultdict(list)
         for call in self._known(caller, beyond):
             if of not in (None, call.principal) or task not in (None, call.context):
@@ -569,8 +571,8 @@ class MemoryCallHistory:
         return replace(call, outcome=CallOutcome.UNCERTAIN) if theirs and lost(call, now) else call
 
 
-class MemoryAcquaintances:
-    def __init__(self, world: MemoryWorld) -> None:
+class MemoryToolUsageStore:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def found(
@@ -621,9 +623,9 @@ class MemoryAcquaintances:
         }
 
 
-def _figures(name: str, calls: Sequence[Call]) -> Figures:
+def _figures(name: str, calls: Sequence[Call]) -> CallStats:
     took = sorted(call.took for call in calls if call.took is not None)
-    return Figures(
+    return CallStats(
         name=name,
         calls=len(calls),
         failures=sum(call.outcome is not None and call.outcome.wrong for call in calls),
@@ -647,14 +649,14 @@ class MemoryElsewhere:
     """What the processes with another `incarnation` are changing."""
 
     def __init__(
-        self, world: MemoryWorld, clock: Clock | None = None, incarnation: str = "one"
+        self, world: InMemoryStore, clock: Clock | None = None, incarnation: str = "one"
     ) -> None:
         self._world = world
         self._clock = clock or TickingClock()
         self._incarnation = incarnation
 
-    async def changed_since(self, act: Act, since: datetime) -> bool:
-        now, caller, server = self._clock.now(), act.caller, act.aim.server
+    async def changed_since(self, act: AccessRequest, since: datetime) -> bool:
+        now, caller, server = self._clock.now(), act.caller, act.target.server
         away = {
             its.name
             for (space, _), its in self._world.servers.items()
@@ -668,13 +670,13 @@ class MemoryElsewhere:
             and (
                 made.call.principal == caller.id
                 or made.call.ref.server == server
-                or (act.aim.here and made.call.ref.server not in away)
+                or (act.target.here and made.call.ref.server not in away)
             )
         )
 
 
 def _may_still_change(call: Call, since: datetime, now: datetime) -> bool:
-    if call.effect.reads_only or call.started_at < now - OLDEST:
+    if call.effect.is_read_only or call.started_at < now - OLDEST:
         return False
     if call.outcome is None:
         return not lost(call, now)
@@ -684,7 +686,7 @@ def _may_still_change(call: Call, since: datetime, now: datetime) -> bool:
 
 
 class MemorySavedWorkflows:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def all(self, caller: Principal) -> Sequence[SavedWorkflow]:

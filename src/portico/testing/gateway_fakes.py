@@ -10,18 +10,18 @@ from portico.adapters.json_schema import JsonSchemaCheck
 from portico.adapters.stemming import stem
 from portico.adapters.system.shipped_lists import shipped_effects, shipped_profiles
 from portico.adapters.tokens import O200k
-from portico.app.gateway_wiring import GatewayDoors, Limits
-from portico.app.guard_wiring import ApprovalDoors, LoginDoors, PolicyDoors
-from portico.app.learning import AheadDoors, LearningDoors, SuggestDoors
+from portico.app.gateway_wiring import GatewayDependencies, Limits
+from portico.app.guard_wiring import ApprovalDependencies, LoginDependencies, PolicyDependencies
+from portico.app.learning import LearningDependencies, PrefetchDependencies, SuggestDependencies
 from portico.app.run_workers import CALLING, starting
-from portico.app.workflows import InlineEngine, WorkflowDoors, inline_engine, inline_side
+from portico.app.workflows import InlineEngine, WorkflowDependencies, inline_engine, inline_side
 from portico.engine.ports import Bus
 from portico.gateway.calls import Asking
 from portico.gateway.core.calls import Called
-from portico.gateway.ports import Embedder, Line, SchemaCheck, Upstreams, Walls
-from portico.gateway.results import KeepResult
-from portico.guard.approvals import Errands
-from portico.guard.core.access_request import Act, NeedsApproval
+from portico.gateway.ports import ClientChannel, Embedder, SchemaCheck, ServerConfinement, Upstreams
+from portico.gateway.results import StoreResult
+from portico.guard.approvals import ApprovalRuns
+from portico.guard.core.access_request import AccessRequest, NeedsApproval
 from portico.guard.core.approvals import Waiter
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.rules import Rule, RuleSource, Ruling
@@ -30,19 +30,19 @@ from portico.guard.ports import Audit, Rules
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.label import Label, Level
-from portico.learning.core.prefetch import Waste
-from portico.learning.core.prefetch_gates import AheadTerms
+from portico.learning.core.prefetch import WasteReason
+from portico.learning.core.prefetch_gates import PrefetchLimits
 from portico.sandbox.requests import Interpreter
-from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedErrands
+from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedApprovalRuns
 from portico.testing.engine import MemoryEventLog
 from portico.testing.gateway import (
-    MemoryAcquaintances,
     MemoryCallHistory,
     MemoryElsewhere,
     MemoryResults,
     MemorySavedWorkflows,
     MemoryServers,
     MemoryTools,
+    MemoryToolUsageStore,
     MemoryVectors,
 )
 from portico.testing.guard import (
@@ -57,15 +57,15 @@ from portico.testing.guard import (
     NoLimits,
 )
 from portico.testing.learning import (
-    MemoryEdgeBook,
+    MemoryEdgeStore,
     MemoryLearntCounts,
     MemoryPastPlans,
     MemorySeenFlows,
     MemoryShapes,
     MemorySuggestions,
 )
-from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, together
-from portico.testing.sandbox import ScriptedInterpreter, ScriptedWalls
+from portico.testing.memory_store import BEGINNING, InMemoryStore, SeededEntropy, together
+from portico.testing.sandbox import ScriptedInterpreter, ScriptedServerConfinement
 from portico.testing.secrets import (
     MemoryLoginClients,
     MemoryLogins,
@@ -78,13 +78,13 @@ from portico.workflows.execution import Engines, EngineSide
 from portico.workflows.run_context import SealedOutputs
 
 
-class CountedAhead:
-    """An `AheadMeter` whose counts a test can look at."""
+class MemoryPrefetchMeter:
+    """An `PrefetchMeter` whose counts a test can look at."""
 
     def __init__(self) -> None:
         self.calls = self.predictions = self.tries = self.hits = 0
         self.saved = timedelta()
-        self.waste: list[Waste] = []
+        self.waste: list[WasteReason] = []
         self.refusals: list[str] = []
 
     def called(self) -> None:
@@ -100,7 +100,7 @@ class CountedAhead:
         self.hits += 1
         self.saved += saved
 
-    def wasted(self, why: Waste) -> None:
+    def wasted(self, why: WasteReason) -> None:
         self.waste.append(why)
 
     def refused(self, gate: str) -> None:
@@ -108,15 +108,15 @@ class CountedAhead:
 
 
 def memory_ahead(
-    world: MemoryWorld, bus: Bus, clock: Clock, terms: AheadTerms | None = None
-) -> AheadDoors:
-    return AheadDoors(
-        terms=terms or AheadTerms(),
+    world: InMemoryStore, bus: Bus, clock: Clock, terms: PrefetchLimits | None = None
+) -> PrefetchDependencies:
+    return PrefetchDependencies(
+        terms=terms or PrefetchLimits(),
         settings=MemorySpaceSettings(world),
         counts=MemoryLearntCounts(world),
         log=MemoryEventLog(world, bus, clock),
         bus=bus,
-        meter=CountedAhead(),
+        meter=MemoryPrefetchMeter(),
         elsewhere=MemoryElsewhere(world, clock),
     )
 
@@ -125,8 +125,8 @@ def memory_ahead(
 
 
 def memory_workflows(
-    approvals: ApprovalDoors, durable: InlineEngine, schemas: SchemaCheck
-) -> WorkflowDoors:
+    approvals: ApprovalDependencies, durable: InlineEngine, schemas: SchemaCheck
+) -> WorkflowDependencies:
     """`durable` stands in for the engine that survives; its runs may wait for people."""
     clock, entropy = approvals.clock, approvals.entropy
     if isinstance(approvals.history, MemoryCallHistory):
@@ -136,12 +136,12 @@ def memory_workflows(
         mode=Mode.DURABLE,
         book=durable.runs,
         runs=durable.runs,
-        line=durable.line,
+        queue=durable.line,
         bus=durable.bus,
         start_run=starting(durable.runs, durable.line, clock, entropy, *CALLING),
         outputs=lambda: SealedOutputs(approvals.results, clock, entropy, timedelta(days=7)),
     )
-    return WorkflowDoors(
+    return WorkflowDependencies(
         engines=Engines(durable=side, inline=inline_side(quick, clock, entropy)),
         inline_journal=quick.runs,
         approvals=approvals,
@@ -150,7 +150,7 @@ def memory_workflows(
         expressions=JmespathExpressions(),
         schemas=schemas,
         audit=approvals.audit,
-        together=approvals.together,
+        unit_of_work=approvals.unit_of_work,
         clock=clock,
         entropy=entropy,
     )
@@ -166,7 +166,7 @@ ANYTHING: Final = Rule(
     ruling=Ruling.ALLOW,
     tools=("*",),
     tainted=True,
-    upto=Label(Level.RESTRICTED, frozenset({"finance", "hr", "legal"})),
+    max_label=Label(Level.RESTRICTED, frozenset({"finance", "hr", "legal"})),
     source=RuleSource.FILE,
 )
 """Nobody is asked for anything: for a test of what comes after the decision, which says so."""
@@ -176,26 +176,26 @@ class NobodyAnswers:
     """Whoever has to ask first is told to come back later."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[Act, NeedsApproval]] = []
+        self.asked: list[tuple[AccessRequest, NeedsApproval]] = []
 
     async def __call__(
         self,
-        act: Act,
+        act: AccessRequest,
         decision: NeedsApproval,
         *,
-        line: Line | None,  # noqa: ARG002 # there is nothing to tell
+        line: ClientChannel | None,  # noqa: ARG002 # there is nothing to tell
         whole: bool,  # noqa: ARG002 # nor to give
         waiter: Waiter | None = None,  # noqa: ARG002 # nor to be told later
     ) -> Called:
         self.asked.append((act, decision))
         approval = ApprovalId.mint(BEGINNING, SeededEntropy(act.hash))
-        raise ApprovalPending(act.aim.tool, str(approval), BEGINNING)
+        raise ApprovalPending(act.target.tool, str(approval), BEGINNING)
 
     async def in_place(
         self,
-        act: Act,  # noqa: ARG002 # nothing waits for any
+        act: AccessRequest,  # noqa: ARG002 # nothing waits for any
         *,
-        line: Line | None,  # noqa: ARG002 # there is nothing to tell
+        line: ClientChannel | None,  # noqa: ARG002 # there is nothing to tell
         whole: bool,  # noqa: ARG002 # nor to give
         waiter: Waiter | None = None,  # noqa: ARG002 # nor to be told later
     ) -> Called | None:
@@ -203,7 +203,7 @@ class NobodyAnswers:
 
 
 def memory_gateway(  # noqa: PLR0913 # a double each
-    world: MemoryWorld,
+    world: InMemoryStore,
     upstreams: Upstreams,
     *,
     bus: Bus,
@@ -211,26 +211,26 @@ def memory_gateway(  # noqa: PLR0913 # a double each
     entropy: Entropy,
     encoder: Embedder | None = None,
     limits: Limits | None = None,
-    walls: Walls | None = None,
+    walls: ServerConfinement | None = None,
     rules: Rules | None = None,
     ask_first: Asking | None = None,
     audit: Audit | None = None,
-    errands: Errands | None = None,
+    errands: ApprovalRuns | None = None,
     sign_in: AuthorizationServers | None = None,
     interpreter: Interpreter | None = None,
     engine: InlineEngine | None = None,
-    ahead: AheadTerms | None = None,
-) -> GatewayDoors:
+    ahead: PrefetchLimits | None = None,
+) -> GatewayDependencies:
     """Without `rules` there are none, and what Portico decides by itself counts."""
     contexts, journal = MemoryTaskContexts(world), audit or MemoryAudit()
-    policy = PolicyDoors(
+    policy = PolicyDependencies(
         rules=rules or MemoryRules(world=world),
         contexts=contexts,
         limits=NoLimits(),
         journal=journal,
         principals=MemoryPrincipals(world),
         keys=MemoryKeys(world),
-        together=together,
+        unit_of_work=together,
         clock=clock,
         entropy=entropy,
     )
@@ -241,20 +241,20 @@ def memory_gateway(  # noqa: PLR0913 # a double each
         return interpreter or ScriptedInterpreter()
 
     engine = engine or inline_engine(clock, entropy)
-    approvals = ApprovalDoors(
+    approvals = ApprovalDependencies(
         waiters=RunsThatWait(engine.runs),
         approvals=MemoryApprovals(world),
-        errands=errands or ScriptedErrands(),
+        approval_runs=errands or ScriptedApprovalRuns(),
         news=ApprovalsTold(),
         rules=policy.rules,
         contexts=contexts,
         key_ring=MemoryKeyRing(world),
         vault=MemoryVault(),
         audit=journal,
-        together=together,
+        unit_of_work=together,
         history=history,
         results=results,
-        keep_result=KeepResult(
+        keep_result=StoreResult(
             results=results, clock=clock, entropy=entropy, page_size=limits.page_size
         ),
         keys=MemoryKeys(world),
@@ -266,7 +266,7 @@ def memory_gateway(  # noqa: PLR0913 # a double each
         hide=lambda value: value,
         wait=timedelta(0),
     )
-    logins = LoginDoors(
+    logins = LoginDependencies(
         authorization=sign_in or ScriptedSignIn(),
         clients=MemoryLoginClients(world),
         logins=MemoryLogins(world),
@@ -277,23 +277,25 @@ def memory_gateway(  # noqa: PLR0913 # a double each
         entropy=entropy,
         base_url="http://127.0.0.1:3100",
     )
-    return GatewayDoors(
+    return GatewayDependencies(
         servers=MemoryServers(world),
         tools=MemoryTools(world),
         vectors=MemoryVectors(world),
         history=history,
         results=results,
-        acquaintances=MemoryAcquaintances(world),
-        learning=LearningDoors(
+        tool_usage=MemoryToolUsageStore(world),
+        learning=LearningDependencies(
             shapes=MemoryShapes(world),
             flows=MemorySeenFlows(world),
-            edges=MemoryEdgeBook(world),
+            edges=MemoryEdgeStore(world),
         ),
         ahead=memory_ahead(world, bus, clock, ahead),
-        suggest=SuggestDoors(past=MemoryPastPlans(world), suggestions=MemorySuggestions(world)),
+        suggest=SuggestDependencies(
+            past=MemoryPastPlans(world), suggestions=MemorySuggestions(world)
+        ),
         saved=MemorySavedWorkflows(world),
         upstreams=logins.upstreams(upstreams),
-        walls=walls or ScriptedWalls(),
+        confinement=walls or ScriptedServerConfinement(),
         schemas=JsonSchemaCheck(),
         open_interpreter=open_interpreter,
         workflows=memory_workflows(approvals, engine, JsonSchemaCheck()),
@@ -311,7 +313,7 @@ def memory_gateway(  # noqa: PLR0913 # a double each
         secrets=MemorySecrets(),
         contexts=contexts,
         audit=journal,
-        together=together,
+        unit_of_work=together,
         bus=bus,
         clock=clock,
         entropy=entropy,

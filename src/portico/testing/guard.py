@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.guard.core.access_request import Act, TaskContext
+from portico.guard.core.access_request import AccessRequest, TaintContext
 from portico.guard.core.audit import BEGINNING as AUDIT_BEGINNING
 from portico.guard.core.audit import AuditEntry, Head, Link, act_text, entry_text, linked
 from portico.guard.core.authentication import as_principal
@@ -26,7 +26,7 @@ from portico.guard.core.errors import (
 )
 from portico.guard.core.keys import KeyHolder, OpenedWith, Purpose, StoredKey, earlier
 from portico.guard.core.principals import Identity, Role, Scope
-from portico.guard.core.rate_limits import CallRates, Limit, Slots, Window
+from portico.guard.core.rate_limits import CallRates, Limit, RateWindow, Slots
 from portico.guard.core.rules import Rule
 from portico.guard.core.spaces import HOME, ExportedRow, Space
 from portico.guard.policy import Decide
@@ -41,8 +41,8 @@ from portico.testing.export import exported
 from portico.testing.memory_store import (
     BEGINNING,
     HeldKey,
+    InMemoryStore,
     KnownContext,
-    MemoryWorld,
     RowRefused,
     SeededEntropy,
     TickingClock,
@@ -54,7 +54,7 @@ from portico.testing.memory_store import (
 
 
 class MemoryTrustedClients:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
         self._people: dict[str, PrincipalId] = {}
 
@@ -77,18 +77,18 @@ class MemoryTrustedClients:
 
 
 class MemoryTaskContexts:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
-    async def get(self, caller: Principal) -> TaskContext:
+    async def get(self, caller: Principal) -> TaintContext:
         known = self._own(caller, context_of(caller))
         if known is None and caller.context is None:
-            return TaskContext(id=context_of(caller))
+            return TaintContext(id=context_of(caller))
         if known is None or known.closed_at is not None:
             raise ContextNotFound(str(caller.context))
-        return TaskContext(id=context_of(caller), label=known.label, untrusted=known.untrusted)
+        return TaintContext(id=context_of(caller), label=known.label, untrusted=known.untrusted)
 
-    async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+    async def raise_taint(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
         """Past what could take it back: an answer that was given stays given."""
         self._exists(caller)
         place = (caller.space, context_of(caller))
@@ -156,8 +156,8 @@ class MemoryAudit:
     """Both doors, `Audit` and `AuditLog`; without a world it takes anybody's entries. `acts` and
     `actions` are for tests to look at."""
 
-    def __init__(self, world: MemoryWorld | None = None, clock: Clock | None = None) -> None:
-        self._world = MemoryWorld() if world is None else world
+    def __init__(self, world: InMemoryStore | None = None, clock: Clock | None = None) -> None:
+        self._world = InMemoryStore() if world is None else world
         self._anywhere = world is None
         self._clock = clock or TickingClock()
 
@@ -188,8 +188,10 @@ class MemoryAudit:
         older = links if before is None else [link for link in links if link.number < before]
         return [*reversed(older)][:limit]
 
-    async def stream(self, caller: Principal, *, upto: int) -> AsyncGenerator[Sequence[Link], None]:
-        links = [link for link in self._links(caller.space) if link.number <= upto]
+    async def stream(
+        self, caller: Principal, *, last_number: int
+    ) -> AsyncGenerator[Sequence[Link], None]:
+        links = [link for link in self._links(caller.space) if link.number <= last_number]
         for start in range(0, len(links), _AT_ONCE):
             yield links[start : start + _AT_ONCE]
 
@@ -210,20 +212,20 @@ class MemoryAudit:
 
 class MemoryAuditHeads:
     def __init__(self) -> None:
-        self.kept: list[tuple[SpaceId, Head]] = []
+        self.stored: list[tuple[SpaceId, Head]] = []
 
     async def keep(self, space: SpaceId, head: Head) -> None:
-        self.kept.append((space, head))
+        self.stored.append((space, head))
 
     async def of(self, space: SpaceId) -> Sequence[Head]:
-        return [head for whose, head in self.kept if whose == space]
+        return [head for whose, head in self.stored if whose == space]
 
 
 TEAM: Final = Label(Level.TEAM)
 
 
 class MemoryKeyRing:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def find(self, key_id: str) -> KeyHolder | None:
@@ -244,7 +246,7 @@ class MemoryKeyRing:
 
 
 class MemoryKeys:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def add(self, caller: Principal, key: StoredKey, digest: bytes) -> None:
@@ -303,7 +305,7 @@ class MemoryKeys:
 
 
 class MemorySessions:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def open(self, caller: Principal, session: StoredKey, digest: bytes) -> None:
@@ -333,7 +335,7 @@ class MemorySessions:
 
 
 class MemoryPrincipals:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def add(self, caller: Principal, identity: Identity) -> None:
@@ -382,7 +384,7 @@ class MemoryPrincipals:
 
 
 class MemorySpaces:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def found(self, space: Space, first: Identity, key: StoredKey, digest: bytes) -> None:
@@ -422,7 +424,7 @@ class MemoryLeavings:
 
 
 class MemorySpaceSettings:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
         self._held: defaultdict[tuple[SpaceId, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -489,12 +491,12 @@ def a_person(
     return as_principal(identity)
 
 
-def _mine(world: MemoryWorld, caller: Principal, key_id: str) -> HeldKey | None:
+def _mine(world: InMemoryStore, caller: Principal, key_id: str) -> HeldKey | None:
     held = world.keys.get(key_id)
     return held if held is not None and held.key.space == caller.space else None
 
 
-def _opened_with(world: MemoryWorld, opener: StoredKey) -> Sequence[HeldKey]:
+def _opened_with(world: InMemoryStore, opener: StoredKey) -> Sequence[HeldKey]:
     return [
         held
         for held in world.keys.values()
@@ -509,7 +511,7 @@ def _age(key: StoredKey) -> tuple[datetime, str]:
     return key.created_at, key.id
 
 
-def _insert_identity(world: MemoryWorld, identity: Identity) -> None:
+def _insert_identity(world: InMemoryStore, identity: Identity) -> None:
     if identity.space not in world.spaces:
         raise RowRefused(f"There is no space {identity.space}.")
     neighbours = (other for other in world.identities.values() if other.space == identity.space)
@@ -518,7 +520,7 @@ def _insert_identity(world: MemoryWorld, identity: Identity) -> None:
     world.identities.insert((identity.space, identity.id), identity)
 
 
-def _insert_key(world: MemoryWorld, key: StoredKey, digest: bytes) -> None:
+def _insert_key(world: InMemoryStore, key: StoredKey, digest: bytes) -> None:
     if (key.space, key.principal) not in world.identities:
         raise RowRefused(f"There is no principal {key.principal} to hold a key.")
     if (key.purpose is Purpose.SESSION) != (key.opened_with is not None):
@@ -534,8 +536,10 @@ def _insert_key(world: MemoryWorld, key: StoredKey, digest: bytes) -> None:
 class MemoryRules:
     """`of_the_file` are in force in every space. Without a world it takes anybody's rules."""
 
-    def __init__(self, of_the_file: Iterable[Rule] = (), world: MemoryWorld | None = None) -> None:
-        self._world = MemoryWorld() if world is None else world
+    def __init__(
+        self, of_the_file: Iterable[Rule] = (), world: InMemoryStore | None = None
+    ) -> None:
+        self._world = InMemoryStore() if world is None else world
         self._anywhere = world is None
         self._file = tuple(of_the_file)
 
@@ -558,30 +562,30 @@ class MemoryContexts:
     """A task a key; of whoever comes without one, a task of its own. `looked` counts the looks."""
 
     def __init__(self) -> None:
-        self.tasks: dict[ContextId, TaskContext] = {}
+        self.tasks: dict[ContextId, TaintContext] = {}
         self.looked = 0
 
-    async def get(self, caller: Principal) -> TaskContext:
+    async def get(self, caller: Principal) -> TaintContext:
         self.looked += 1
         return self._of(caller)
 
-    async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+    async def raise_taint(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
         now = self._of(caller)
         self.tasks[now.id] = risen(now, label, untrusted=untrusted)
 
-    def _of(self, caller: Principal) -> TaskContext:
+    def _of(self, caller: Principal) -> TaintContext:
         task = context_of(caller)
-        return self.tasks.get(task, TaskContext(id=task))
+        return self.tasks.get(task, TaintContext(id=task))
 
 
 class NoLimits:
-    async def take_own(self, act: Act) -> None:
+    async def take_own(self, act: AccessRequest) -> None:
         """As often as anybody likes."""
 
-    async def take_shared(self, act: Act) -> None:
+    async def take_shared(self, act: AccessRequest) -> None:
         """The same."""
 
-    async def take_ahead(self, act: Act, share: float) -> None:
+    async def take_ahead(self, act: AccessRequest, share: float) -> None:
         """The same."""
 
 
@@ -605,22 +609,22 @@ class MemoryCallLimits:
     def __init__(self, rates: CallRates, slots: Slots | None = None) -> None:
         self._rates = rates
         self._slots = slots or Slots()
-        self._windows: dict[tuple[SpaceId, str], Window] = {}
+        self._windows: dict[tuple[SpaceId, str], RateWindow] = {}
         self.now = 0.0
         """Seconds, since whenever."""
 
-    async def take_own(self, act: Act) -> None:
+    async def take_own(self, act: AccessRequest) -> None:
         self._take(act, self._rates.own(act))
 
-    async def take_shared(self, act: Act) -> None:
+    async def take_shared(self, act: AccessRequest) -> None:
         self._take(act, self._rates.shared(act))
 
-    async def take_ahead(self, act: Act, share: float) -> None:
+    async def take_ahead(self, act: AccessRequest, share: float) -> None:
         self._take(act, [limit.shared(share) for limit in self._rates.shared(act)])
 
-    def _take(self, act: Act, limits: Sequence[Limit]) -> None:
+    def _take(self, act: AccessRequest, limits: Sequence[Limit]) -> None:
         for limit in limits:
             key = act.caller.space, limit.subject
-            window = self._windows.setdefault(key, Window(self._slots))
-            if wait := window.take(limit.most, self.now):
-                raise LimitReached(limit.what, limit.most, timedelta(seconds=wait))
+            window = self._windows.setdefault(key, RateWindow(self._slots))
+            if wait := window.take(limit.per_minute, self.now):
+                raise LimitReached(limit.what, limit.per_minute, timedelta(seconds=wait))

@@ -7,36 +7,36 @@ from datetime import datetime
 from hashlib import sha256
 
 from portico.adapters.graph import RustGraphMath
-from portico.gateway.catalog import Catalogues
+from portico.gateway.catalog import Catalogs
 from portico.gateway.core.calls import ResultId
-from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace
+from portico.gateway.core.inferred_schema import ObservedSchema, Passed, ToolPlace
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import PUBLIC, Label, may_read
 from portico.kernel.principal import Principal
 from portico.learning.core.intents import Outcome
 from portico.learning.core.observation import Count, CountKey
-from portico.learning.core.past_plans import KeptPlan, PastPlanId
+from portico.learning.core.past_plans import PastPlanId, StoredPlan
 from portico.learning.core.suggestions import (
     LIFE,
-    KeptSuggestion,
     Mode,
     NothingSuggested,
+    StoredSuggestion,
     SuggestionNotFound,
 )
 from portico.learning.core.tool_graph import KnownEdges, Sightings, ToolEdge
 from portico.learning.observation import EdgeNotes, Lessons
 from portico.learning.tool_graph import Graphs
 from portico.testing.guard import MemoryTaskContexts
-from portico.testing.memory_store import BEGINNING, MemoryWorld, RowRefused, SeededEntropy
+from portico.testing.memory_store import BEGINNING, InMemoryStore, RowRefused, SeededEntropy
 from portico.workflows.core.plan_learning import SuggestionId
 
 
 class MemoryShapes:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
-    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, SeenShape]) -> None:
+    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, ObservedSchema]) -> None:
         for place, later in seen.items():
             if (caller.space, place.server) in self._world.servers:
                 before = self._world.shapes.get((caller.space, place))
@@ -45,7 +45,7 @@ class MemoryShapes:
 
     async def known(
         self, caller: Principal, wanted: Mapping[ToolPlace, str]
-    ) -> Mapping[ToolPlace, SeenShape]:
+    ) -> Mapping[ToolPlace, ObservedSchema]:
         found = {place: self._world.shapes.get((caller.space, place)) for place in wanted}
         return {
             place: seen
@@ -55,7 +55,7 @@ class MemoryShapes:
 
 
 class MemorySeenFlows:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def learn(self, caller: Principal, passed: Mapping[Passed, int]) -> None:
@@ -97,9 +97,9 @@ class NotedEdges:
 
 
 def some_lessons(
-    clock: Clock, world: MemoryWorld | None = None, edges: EdgeNotes | None = None
+    clock: Clock, world: InMemoryStore | None = None, edges: EdgeNotes | None = None
 ) -> Lessons:
-    world = world or MemoryWorld()
+    world = world or InMemoryStore()
     return Lessons(
         shapes=MemoryShapes(world),
         flows=MemorySeenFlows(world),
@@ -110,9 +110,9 @@ def some_lessons(
     )
 
 
-def some_graphs(world: MemoryWorld, catalogues: Catalogues, clock: Clock) -> Graphs:
+def some_graphs(world: InMemoryStore, catalogues: Catalogs, clock: Clock) -> Graphs:
     return Graphs(
-        book=MemoryEdgeBook(world),
+        book=MemoryEdgeStore(world),
         flows=MemorySeenFlows(world),
         catalogues=catalogues,
         math=RustGraphMath(),
@@ -120,8 +120,8 @@ def some_graphs(world: MemoryWorld, catalogues: Catalogues, clock: Clock) -> Gra
     )
 
 
-class MemoryEdgeBook:
-    def __init__(self, world: MemoryWorld) -> None:
+class MemoryEdgeStore:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def learn(
@@ -162,7 +162,7 @@ class MemoryEdgeBook:
 
 
 class MemoryLearntCounts:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def learn(
@@ -215,17 +215,17 @@ def _digest(key: CountKey) -> bytes:
 
 
 class MemoryPastPlans:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
-    async def learn(self, caller: Principal, plan: KeptPlan) -> None:
+    async def learn(self, caller: Principal, plan: StoredPlan) -> None:
         _check(self._world, caller, plan.label)
         before = self._world.past_plans.get((caller.space, plan.id))
         self._world.past_plans[caller.space, plan.id] = (
             plan if before is None else _added(before, plan)
         )
 
-    async def latest(self, caller: Principal, most: int, of_another: int) -> Sequence[KeptPlan]:
+    async def latest(self, caller: Principal, most: int, of_another: int) -> Sequence[StoredPlan]:
         every = sorted(self._seen(caller), key=lambda plan: plan.id.value)
         every.sort(key=lambda plan: plan.last_at, reverse=True)
         seen: Counter[PrincipalId] = Counter()
@@ -255,7 +255,7 @@ class MemoryPastPlans:
                     modified=_moved(plan.modified, Outcome.MODIFIED, outcome, before),
                 )
 
-    def _seen(self, caller: Principal) -> list[KeptPlan]:
+    def _seen(self, caller: Principal) -> list[StoredPlan]:
         return [
             plan
             for (space, _), plan in self._world.past_plans.items()
@@ -264,26 +264,26 @@ class MemoryPastPlans:
 
 
 class MemorySuggestions:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
-    async def keep(self, caller: Principal, suggestion: KeptSuggestion) -> None:
+    async def keep(self, caller: Principal, suggestion: StoredSuggestion) -> None:
         _check(self._world, caller, suggestion.label)
         self._world.suggestions.insert((caller.space, suggestion.id), suggestion)
 
-    async def get(self, caller: Principal, suggestion: SuggestionId) -> KeptSuggestion:
+    async def get(self, caller: Principal, suggestion: SuggestionId) -> StoredSuggestion:
         found = [each for each in self._own(caller) if each.id == suggestion]
         if not found:
             raise SuggestionNotFound(str(suggestion))
         return found[0]
 
-    async def of_run(self, caller: Principal, run: RunId) -> KeptSuggestion:
+    async def of_run(self, caller: Principal, run: RunId) -> StoredSuggestion:
         found = [each for each in self._own(caller) if each.run == run]
         if not found:
             raise NothingSuggested(str(run))
         return found[0]
 
-    async def latest(self, caller: Principal, most: int) -> Sequence[KeptSuggestion]:
+    async def latest(self, caller: Principal, most: int) -> Sequence[StoredSuggestion]:
         return self._own(caller)[:most]
 
     async def words_on(
@@ -304,14 +304,14 @@ class MemorySuggestions:
         outcome: Outcome,
         at: datetime,
         run: RunId | None = None,
-    ) -> KeptSuggestion:
+    ) -> StoredSuggestion:
         before = await self.get(caller, suggestion)
         self._world.suggestions[caller.space, suggestion] = replace(
             before, outcome=outcome, run=before.run or run, settled_at=at
         )
         return await self.get(caller, suggestion)
 
-    def _own(self, caller: Principal) -> list[KeptSuggestion]:
+    def _own(self, caller: Principal) -> list[StoredSuggestion]:
         """The latest first."""
         mine = [
             kept
@@ -328,8 +328,8 @@ def a_past_plan(
     *,
     label: Label = PUBLIC,
     at: datetime = BEGINNING,
-) -> KeptPlan:
-    return KeptPlan(
+) -> StoredPlan:
+    return StoredPlan(
         id=PastPlanId.of(caller.space, caller.id, label, intent),
         principal=caller.id,
         label=label,
@@ -347,9 +347,9 @@ def a_suggestion(
     label: Label = PUBLIC,
     at: datetime = BEGINNING,
     past: Sequence[PastPlanId] = (),
-) -> KeptSuggestion:
+) -> StoredSuggestion:
     entropy = SeededEntropy(seed)
-    return KeptSuggestion(
+    return StoredSuggestion(
         id=SuggestionId.mint(at, entropy),
         principal=caller.id,
         label=label,
@@ -364,7 +364,7 @@ def a_suggestion(
     )
 
 
-def _added(before: KeptPlan, later: KeptPlan) -> KeptPlan:
+def _added(before: StoredPlan, later: StoredPlan) -> StoredPlan:
     return replace(
         before,
         runs=before.runs + later.runs,
@@ -379,7 +379,7 @@ def _moved(times: int, which: Outcome, outcome: Outcome, before: Outcome | None)
     return max(0, times + (which is outcome) - (which is before))
 
 
-def _check(world: MemoryWorld, caller: Principal, label: Label) -> None:
+def _check(world: InMemoryStore, caller: Principal, label: Label) -> None:
     if (caller.space, caller.id) not in world.identities:
         raise RowRefused(f"There is no principal {caller.id}.")
     if not may_read(caller.clearance, label):

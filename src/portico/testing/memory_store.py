@@ -14,23 +14,23 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from portico.agents.core.agents import Agent, AgentId, AgentVersion
-from portico.agents.core.traces import PersonSaid, RunTrace, ToolUse, TurnTrace
+from portico.agents.core.traces import RunTrace, ToolUse, TurnTrace, UserInput
 from portico.bridge.core.attachments import Attachment, Digest
 from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.declassification import Declassification
 from portico.bridge.core.leases import Lease, LeaseId, Waiting
-from portico.bridge.core.memory import Remembered
+from portico.bridge.core.memory import MemoryEntry
 from portico.bridge.core.messages import Message, MessageId, MessageVersion, NewMessage
 from portico.bridge.core.presence import Presence
 from portico.bridge.core.projects import Project, ProjectId
-from portico.bridge.core.work_items import Work, WorkId
-from portico.debate.core.debaters import Persona, Voice, VoiceAsk, VoiceReply
+from portico.bridge.core.work_items import WorkItem, WorkItemId
+from portico.debate.core.debaters import Debater, DebaterReply, DebaterRequest, Persona
 from portico.debate.core.debates import Debate, DebateId, Note, Outcome
 from portico.debate.core.questions import Cap
 from portico.engine.core.event_log import Entry
 from portico.gateway.core.calls import Call, CallId, ResultId
 from portico.gateway.core.catalog_snapshot import Tool, ToolRef
-from portico.gateway.core.inferred_schema import Passed, SeenShape, ToolPlace
+from portico.gateway.core.inferred_schema import ObservedSchema, Passed, ToolPlace
 from portico.gateway.core.servers import Server, ServerId
 from portico.guard.core.approvals import Approval
 from portico.guard.core.audit import Head, Link
@@ -44,8 +44,8 @@ from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId, SpaceI
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 from portico.learning.core.observation import Count, CountKey
-from portico.learning.core.past_plans import KeptPlan, PastPlanId
-from portico.learning.core.suggestions import KeptSuggestion
+from portico.learning.core.past_plans import PastPlanId, StoredPlan
+from portico.learning.core.suggestions import StoredSuggestion
 from portico.learning.core.tool_graph import Sightings, ToolEdge
 from portico.workflows.core.plan_learning import SuggestionId
 from portico.workflows.core.saved import SavedWorkflow
@@ -103,7 +103,7 @@ class HeldKey:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptAnswer:
+class StoredAnswer:
     """`text` is JSON: a kept answer is what can be written down, not the values themselves."""
 
     fingerprint: str
@@ -129,7 +129,7 @@ class MadeCall:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptText:
+class StoredText:
     principal: PrincipalId
     sealed: bytes
     until: datetime
@@ -138,7 +138,7 @@ class KeptText:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptApproval:
+class StoredApproval:
     approval: Approval
     sealed: bytes
 
@@ -156,10 +156,10 @@ class KnownContext:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSaid:
+class AgentInput:
     """What somebody said to a run, as secret as the run was then."""
 
-    said: PersonSaid
+    said: UserInput
     label: Label
 
 
@@ -183,11 +183,11 @@ class KnownConversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SentMessage:
     """`asked` is what was sent with its key."""
 
     message: Message
-    place: int
+    position: int
     asked: NewMessage
 
 
@@ -203,7 +203,7 @@ class TakesPart:
 
 @dataclass(frozen=True, slots=True)
 class KnownWork:
-    work: Work
+    work: WorkItem
     key: str | None
 
 
@@ -214,17 +214,17 @@ class BridgeRows:
         super().__init__()
         self.projects: Rows[tuple[SpaceId, ProjectId], Project] = Rows()
         self.conversations: Rows[tuple[SpaceId, ConversationId], KnownConversation] = Rows()
-        self.messages: Rows[tuple[SpaceId, MessageId], Said] = Rows()
+        self.messages: Rows[tuple[SpaceId, MessageId], SentMessage] = Rows()
         self.message_places: Rows[tuple[SpaceId, ConversationId, int], MessageId] = Rows()
         self.message_versions: Rows[tuple[SpaceId, MessageId, int], MessageVersion] = Rows()
         self.message_acks: Rows[tuple[SpaceId, MessageId, PrincipalId], datetime] = Rows()
         self.participants: Rows[tuple[SpaceId, ConversationId, PrincipalId], TakesPart] = Rows()
-        self.memories: Rows[tuple[SpaceId, ProjectId, str, Label, int], Remembered] = Rows()
+        self.memories: Rows[tuple[SpaceId, ProjectId, str, Label, int], MemoryEntry] = Rows()
         self.attachments: Rows[tuple[SpaceId, Digest, Label], tuple[Attachment, bytes]] = Rows()
         self.leases: Rows[tuple[SpaceId, LeaseId], Lease] = Rows()
         self.lease_queue: Rows[tuple[SpaceId, ProjectId, LeaseId], Waiting] = Rows()
         self.lease_tokens: Rows[tuple[SpaceId, ProjectId], int] = Rows()
-        self.works: Rows[tuple[SpaceId, WorkId], KnownWork] = Rows()
+        self.works: Rows[tuple[SpaceId, WorkItemId], KnownWork] = Rows()
         self.presences: Rows[tuple[SpaceId, ProjectId, PrincipalId], Presence] = Rows()
         self.declassifications: Rows[tuple[SpaceId, ApprovalId], Declassification] = Rows()
 
@@ -240,8 +240,8 @@ class KnownQuestion:
     """What a guest is asked, and what they said."""
 
     guest: PrincipalId
-    ask: VoiceAsk
-    reply: VoiceReply | None = None
+    ask: DebaterRequest
+    reply: DebaterReply | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ class DebateRows:
         super().__init__()
         self.debates: Rows[tuple[SpaceId, DebateId], Debate] = Rows()
         self.debate_notes: Rows[tuple[SpaceId, DebateId, str], KnownNote] = Rows()
-        self.debate_seats: Rows[tuple[SpaceId, DebateId, PrincipalId], Voice] = Rows()
+        self.debate_seats: Rows[tuple[SpaceId, DebateId, PrincipalId], Debater] = Rows()
         self.debate_questions: Rows[tuple[SpaceId, DebateId, str], KnownQuestion] = Rows()
         self.debate_outcomes: Rows[tuple[SpaceId, DebateId, int], Outcome] = Rows()
         self.debate_personas: Rows[tuple[SpaceId, str], Persona] = Rows()
@@ -271,7 +271,7 @@ class DebateRows:
         self.debate_spending: Rows[tuple[SpaceId, ProjectId, Label], Cost] = Rows()
 
 
-class MemoryWorld(BridgeRows, DebateRows):
+class InMemoryStore(BridgeRows, DebateRows):
     """An installation's rows. Doors opened on one world see one another's writes."""
 
     def __init__(self) -> None:
@@ -280,33 +280,33 @@ class MemoryWorld(BridgeRows, DebateRows):
         self.identities: Rows[tuple[SpaceId, PrincipalId], Identity] = Rows()
         self.keys: Rows[str, HeldKey] = Rows()
         self.settings: Rows[tuple[SpaceId, str], str] = Rows()
-        self.receipts: Rows[tuple[SpaceId, PrincipalId, str, str], KeptAnswer] = Rows()
+        self.receipts: Rows[tuple[SpaceId, PrincipalId, str, str], StoredAnswer] = Rows()
         self.streams: Rows[tuple[SpaceId, str], Stream] = Rows()
         self.events: Rows[tuple[SpaceId, str, int], Entry] = Rows()
         self.servers: Rows[tuple[SpaceId, ServerId], Server] = Rows()
         self.tools: Rows[tuple[SpaceId, ServerId], Sequence[Tool]] = Rows()
         self.embeddings: Rows[tuple[SpaceId, str, str], bytes] = Rows()
         self.calls: Rows[tuple[SpaceId, CallId], MadeCall] = Rows()
-        self.results: Rows[tuple[SpaceId, ResultId], KeptText] = Rows()
+        self.results: Rows[tuple[SpaceId, ResultId], StoredText] = Rows()
         self.acquaintances: Rows[tuple[SpaceId, PrincipalId, ToolRef], Acquaintance] = Rows()
-        self.shapes: Rows[tuple[SpaceId, ToolPlace], SeenShape] = Rows()
+        self.shapes: Rows[tuple[SpaceId, ToolPlace], ObservedSchema] = Rows()
         self.flows: Rows[tuple[SpaceId, Passed], int] = Rows()
         self.edges: Rows[tuple[SpaceId, Label, ToolEdge], Sightings] = Rows()
         self.counts: Rows[tuple[SpaceId, Label, CountKey], Count] = Rows()
         self.rules: Rows[tuple[SpaceId, str], Rule] = Rows()
         self.saved_workflows: Rows[tuple[SpaceId, str], SavedWorkflow] = Rows()
-        self.past_plans: Rows[tuple[SpaceId, PastPlanId], KeptPlan] = Rows()
-        self.suggestions: Rows[tuple[SpaceId, SuggestionId], KeptSuggestion] = Rows()
+        self.past_plans: Rows[tuple[SpaceId, PastPlanId], StoredPlan] = Rows()
+        self.suggestions: Rows[tuple[SpaceId, SuggestionId], StoredSuggestion] = Rows()
         self.agents: Rows[tuple[SpaceId, AgentId], Agent] = Rows()
         self.agent_versions: Rows[tuple[SpaceId, AgentId, int], AgentVersion] = Rows()
         self.agent_runs: Rows[tuple[SpaceId, RunId], RunTrace] = Rows()
         self.agent_stops: Rows[tuple[SpaceId, RunId], datetime] = Rows()
         self.agent_turns: Rows[tuple[SpaceId, RunId, int], TurnTrace] = Rows()
         self.agent_uses: Rows[tuple[SpaceId, RunId, int, int], ToolUse] = Rows()
-        self.agent_said: Rows[tuple[SpaceId, RunId, int], AgentSaid] = Rows()
+        self.agent_said: Rows[tuple[SpaceId, RunId, int], AgentInput] = Rows()
         self.audit: Rows[tuple[SpaceId, int], Link] = Rows()
         self.audit_heads: Rows[SpaceId, Head] = Rows()
-        self.approvals: Rows[tuple[SpaceId, ApprovalId], KeptApproval] = Rows()
+        self.approvals: Rows[tuple[SpaceId, ApprovalId], StoredApproval] = Rows()
         self.contexts: Rows[tuple[SpaceId, ContextId], KnownContext] = Rows()
         self.token_subjects: Rows[tuple[SpaceId, str, str], PrincipalId] = Rows()
         self.login_clients: Rows[tuple[SpaceId, UUID], LoginClient] = Rows()
@@ -374,7 +374,7 @@ def all_or_nothing() -> Iterator[None]:
 
 @asynccontextmanager
 async def together(_caller: Principal, /) -> AsyncIterator[None]:
-    """The guard's `Together`."""
+    """The guard's `UnitOfWork`."""
     with all_or_nothing():
         yield
 

@@ -12,7 +12,7 @@ from portico.gateway.core.servers import Stdio
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue
-from portico.sandbox.core.errors import BadProfile, FileTrouble
+from portico.sandbox.core.errors import FileTrouble, InvalidProfile
 from portico.sandbox.core.probes import Backend, Probe, Report
 from portico.sandbox.core.profile import (
     Entry,
@@ -20,14 +20,14 @@ from portico.sandbox.core.profile import (
     FileContent,
     Limits,
     Network,
-    Order,
     Profile,
     Request,
+    SandboxCommand,
     names_inside,
     names_of,
 )
 from portico.sandbox.core.requests import CodeLimits, CodeOutcome, End, Outcome, Raised
-from portico.sandbox.requests import Cell, HostFunction
+from portico.sandbox.requests import HostFunction, SandboxProcess
 from portico.testing.memory_store import TickingClock
 
 HOLDS: Report = Report(
@@ -45,7 +45,7 @@ def exited(output: str = "", errors: str = "", code: int = 0) -> Outcome:
 class _Bare:
     """Nothing around it: a test that starts it has written it itself."""
 
-    order: Order
+    order: SandboxCommand
     descriptors: Sequence[int] = ()
 
     @property
@@ -65,27 +65,27 @@ class _Bare:
 
 
 @dataclass(slots=True)
-class ScriptedBox:
+class ScriptedSandbox:
     """`answer` is what every run comes to; None: it goes on until it is cancelled."""
 
-    answer: Outcome | PorticoError | Callable[[Order, bytes], Outcome] | None = field(
+    answer: Outcome | PorticoError | Callable[[SandboxCommand, bytes], Outcome] | None = field(
         default_factory=exited
     )
     report: Report = HOLDS
-    runs: list[tuple[Order, Limits, bytes]] = field(default_factory=list)
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    runs: list[tuple[SandboxCommand, Limits, bytes]] = field(default_factory=list)
+    started: asyncio.Event = field(default_factory=asyncio.Event)
     """Set as soon as something was run."""
     ended: int = 0
     """How many of them were cancelled."""
 
     @asynccontextmanager
-    async def cell(self, order: Order, limits: Limits) -> AsyncIterator[Cell]:
+    async def cell(self, order: SandboxCommand, limits: Limits) -> AsyncIterator[SandboxProcess]:
         self.runs.append((order, limits, b""))
         yield _Bare(order)
 
-    async def run(self, order: Order, limits: Limits, *, given: bytes = b"") -> Outcome:
+    async def run(self, order: SandboxCommand, limits: Limits, *, given: bytes = b"") -> Outcome:
         self.runs.append((order, limits, given))
-        self.begun.set()
+        self.started.set()
         answer = self.answer
         if answer is None:
             return await self._for_ever()
@@ -132,7 +132,7 @@ class ScriptedInterpreter:
     ) -> CodeOutcome:
         return self._next(program, limits, dict(inputs or {}))
 
-    async def begin(
+    async def start(
         self,
         program: str,
         limits: CodeLimits,
@@ -161,7 +161,7 @@ class ScriptedInterpreter:
 
 
 @dataclass(slots=True, kw_only=True)
-class ScriptedWalls:
+class ScriptedServerConfinement:
     holds: bool = True
     """Whether there is a box."""
     failing: bool = False
@@ -192,7 +192,7 @@ class ScriptedWalls:
     async def check(self, profile: Profile) -> Profile:
         for path in (*profile.read, *profile.write):
             if path in self.refused:
-                raise BadProfile(f"there is no {path}")
+                raise InvalidProfile(f"there is no {path}")
         return replace(
             profile,
             read=tuple(self.links.get(path, path) for path in profile.read),
@@ -200,7 +200,7 @@ class ScriptedWalls:
         )
 
 
-class NoWalls:
+class NoConfine:
     """Servers of tests, which run as they are."""
 
     async def cell(self, target: object, command: object, environment: object) -> None:  # noqa: ARG002 # nobody is confined

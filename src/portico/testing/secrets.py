@@ -8,26 +8,26 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Final
 
-from portico.adapters.secrets import Change, Kept
+from portico.adapters.secrets import Change, SecretEntry
 from portico.guard.core.errors import BudgetNotFound, BudgetTaken, GrantRefused, NameTaken
 from portico.guard.core.keys import StoredKey
 from portico.guard.core.oauth_logins import (
     Attempt,
     AuthorizationServer,
     Challenge,
-    Found,
+    DiscoveredLogin,
     LoginClient,
     LoginPlace,
 )
 from portico.guard.core.oauth_logins import Tokens as LoginTokens
 from portico.guard.core.principals import Identity
-from portico.guard.core.secrets import KeptSecret
+from portico.guard.core.secrets import StoredSecret
 from portico.guard.core.tokens import Issuer, ShownToken
 from portico.guard.core.vault import VaultClosed
 from portico.kernel.budget import Budget, Cost, OverBudget, Tokens
 from portico.kernel.ids import Id, PrincipalId, SpaceId
 from portico.kernel.principal import Principal
-from portico.testing.memory_store import HeldKey, MemoryWorld, RowRefused, within
+from portico.testing.memory_store import HeldKey, InMemoryStore, RowRefused, within
 
 _FORM: Final = b"memory"
 
@@ -38,12 +38,12 @@ class MemoryVault:
     def __init__(self) -> None:
         self._seals = count(1)
 
-    def seal(self, plain: bytes, context: bytes) -> bytes:
+    def encrypt(self, plain: bytes, context: bytes) -> bytes:
         nonce = next(self._seals).to_bytes(8)
         closed = _blurred(plain, nonce + context)
         return _FORM + nonce + _mark(closed, nonce + context) + closed
 
-    def unseal(self, sealed: bytes, context: bytes) -> bytes | None:
+    def decrypt(self, sealed: bytes, context: bytes) -> bytes | None:
         form, nonce, mark, closed = sealed[:6], sealed[6:14], sealed[14:46], sealed[46:]
         if form != _FORM or mark != _mark(closed, nonce + context):
             return None
@@ -53,10 +53,10 @@ class MemoryVault:
 class ClosedVault:
     """Of a machine that has no keys."""
 
-    def seal(self, plain: bytes, context: bytes) -> bytes:  # noqa: ARG002 # it is closed
+    def encrypt(self, plain: bytes, context: bytes) -> bytes:  # noqa: ARG002 # it is closed
         raise VaultClosed
 
-    def unseal(self, sealed: bytes, context: bytes) -> bytes | None:  # noqa: ARG002 # see above
+    def decrypt(self, sealed: bytes, context: bytes) -> bytes | None:  # noqa: ARG002 # see above
         return None
 
 
@@ -76,12 +76,12 @@ class MemoryDrawer:
     title = "memory"
 
     def __init__(self) -> None:
-        self._kept: dict[str, dict[str, Kept]] = {}
+        self._kept: dict[str, dict[str, SecretEntry]] = {}
 
-    def get(self, space: str, name: str) -> Kept | None:
+    def get(self, space: str, name: str) -> SecretEntry | None:
         return self._kept.get(space, {}).get(name)
 
-    def change(self, space: str, name: str, to: Change) -> Kept | None:
+    def change(self, space: str, name: str, to: Change) -> SecretEntry | None:
         place = self._kept.setdefault(space, {})
         before = place.get(name)
         after = to(before)
@@ -91,7 +91,7 @@ class MemoryDrawer:
             place[name] = after
         return before
 
-    def all(self, space: str) -> Mapping[str, Kept]:
+    def all(self, space: str) -> Mapping[str, SecretEntry]:
         return self._kept.get(space, {})
 
     def spaces(self) -> Iterator[str]:
@@ -100,7 +100,7 @@ class MemoryDrawer:
 
 class MemorySecrets:
     def __init__(self) -> None:
-        self._kept: dict[tuple[SpaceId, str], tuple[KeptSecret, str]] = {}
+        self._kept: dict[tuple[SpaceId, str], tuple[StoredSecret, str]] = {}
 
     async def where(self) -> str:
         return "memory"
@@ -109,13 +109,13 @@ class MemorySecrets:
         found = self._kept.get((caller.space, name))
         return None if found is None else found[1]
 
-    async def put(self, caller: Principal, secret: KeptSecret, value: str) -> None:
+    async def put(self, caller: Principal, secret: StoredSecret, value: str) -> None:
         self._kept[caller.space, secret.name] = secret, value
 
     async def remove(self, caller: Principal, name: str) -> bool:
         return self._kept.pop((caller.space, name), None) is not None
 
-    async def all(self, caller: Principal) -> Sequence[KeptSecret]:
+    async def all(self, caller: Principal) -> Sequence[StoredSecret]:
         own = [kept for (space, _), (kept, _) in self._kept.items() if space == caller.space]
         return sorted(own, key=lambda kept: kept.name)
 
@@ -207,7 +207,7 @@ class BelievedTokens:
 
 
 class MemoryTokenSubjects:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def named(self, doorman: Principal, name: str) -> Identity | None:
@@ -240,7 +240,7 @@ class MemoryTokenSubjects:
 
 
 class MemoryLoginClients:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def get(self, caller: Principal, server: Id) -> LoginClient | None:
@@ -255,7 +255,7 @@ class MemoryLoginClients:
 
 
 class MemoryLogins:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
     async def get(self, place: LoginPlace) -> LoginTokens | None:
@@ -273,7 +273,7 @@ class MemoryLogins:
     async def forget(self, place: LoginPlace) -> bool:
         return self._world.logins.pop(_row(place), None) is not None
 
-    async def begun(self, digest: bytes, attempt: Attempt) -> None:
+    async def put_attempt(self, digest: bytes, attempt: Attempt) -> None:
         _known_place(self._world, attempt.place)
         rows = self._world.login_attempts
         rows.insert(digest, attempt)
@@ -307,11 +307,13 @@ class ScriptedSignIn:
     revoked: list[LoginTokens] = field(default_factory=list)
     registered: list[str] = field(default_factory=list)
 
-    async def find(self, url: str, challenge: Challenge, issuer: str | None) -> Found | None:
+    async def find(
+        self, url: str, challenge: Challenge, issuer: str | None
+    ) -> DiscoveredLogin | None:
         if not self.offers and issuer is None:
             return None
         scopes = () if challenge.scope is None else (challenge.scope,)
-        return Found(server=self.server, resource=url, scopes=scopes)
+        return DiscoveredLogin(server=self.server, resource=url, scopes=scopes)
 
     async def register(self, server: AuthorizationServer, redirect_url: str) -> LoginClient:
         if self.refuses is not None:
@@ -347,12 +349,12 @@ def _row(place: LoginPlace) -> tuple[SpaceId, PrincipalId, object]:
     return place.space, place.principal, place.server.value
 
 
-def _known_place(world: MemoryWorld, place: LoginPlace) -> None:
+def _known_place(world: InMemoryStore, place: LoginPlace) -> None:
     if (place.space, place.principal) not in world.identities:
         raise RowRefused(f"There is no principal {place.principal}.")
     _known_server(world, place.space, place.server)
 
 
-def _known_server(world: MemoryWorld, space: SpaceId, server: Id) -> None:
+def _known_server(world: InMemoryStore, space: SpaceId, server: Id) -> None:
     if not any(its[0] == space and its[1].value == server.value for its in world.servers):
         raise RowRefused(f"There is no server {server}.")

@@ -21,11 +21,11 @@ from portico.gateway.ports import CallHistory
 from portico.guard.approvals import Approvals, ResolveApproval, WithdrawApproval
 from portico.guard.core.approvals import Approval, Outcome, Resolution, Status, Waiter
 from portico.guard.core.audit import AuditEntry
-from portico.guard.core.errors import BadAnswer, PersonNeeded, Refused
+from portico.guard.core.errors import InvalidAnswer, PersonNeeded, Refused
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import OFF_LIST, on_lists
-from portico.guard.ports import Audit, Contexts, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, Contexts, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue, canonical
@@ -45,7 +45,7 @@ from portico.workflows.core.plan_progress import (
 )
 from portico.workflows.core.plan_report import (
     OutlinedStep,
-    StepStanding,
+    StepStatus,
     outline_from,
     owner,
     standings,
@@ -61,7 +61,7 @@ class ResolveStep:
     engines: Engines
     resolve_approval: ResolveApproval
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
 
     async def __call__(
         self, caller: Principal, run: RunId, step: str, resolution: Resolution
@@ -69,10 +69,10 @@ class ResolveStep:
         """Only a person knows, also of their own: `done` lets the run go on without its answer,
         `retry` makes the call once more, `skip` leaves it out. What had been approved is resolved
         as its request is. Raises `NotPermitted`, `PersonNeeded`, `RunNotFound`, `NotUncertain`,
-        `Refused` for a tool that is not on their own lists, `BadAnswer`."""
+        `Refused` for a tool that is not on their own lists, `InvalidAnswer`."""
         if not isinstance(resolution, Resolution):
-            raise BadAnswer(str(resolution), list(Resolution))
-        permit(caller, Scope.APPROVALS_ANSWER)
+            raise InvalidAnswer(str(resolution), list(Resolution))
+        require_scope(caller, Scope.APPROVALS_ANSWER)
         if caller.kind is not PrincipalKind.PERSON:
             raise PersonNeeded(caller.name)
         found, side = await self.engines.find(caller, run)
@@ -85,7 +85,7 @@ class ResolveStep:
             raise NotUncertain(str(run), step)
         _check_list(caller, found, journal, call_waiting(topic))
         payload = {"resolution": str(resolution), "by": caller.name}
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             try:
                 turn = await side.runs.signal(caller, run, topic, payload)
             except AlreadyAnswered as first:
@@ -93,7 +93,7 @@ class ResolveStep:
             await self.audit.note(caller, _entry(run, step, resolution))
         side.bus.wake(caller.space, control_topic(run))
         if turn is not None:
-            await side.line.join(turn)
+            await side.queue.join(turn)
         return await side.book.get(caller, run)
 
 
@@ -130,7 +130,7 @@ def _entry(run: RunId, step: str, resolution: Resolution) -> AuditEntry:
     return AuditEntry(
         action="workflow.step_resolved",
         subject=str(run),
-        facts={"step": step, "resolution": str(resolution)},
+        details={"step": step, "resolution": str(resolution)},
     )
 
 
@@ -195,7 +195,7 @@ class FindBegun:
         every = [*claims]
         for first in range(0, len(every), _AT_ONCE):
             some = every[first : first + _AT_ONCE]
-            begun = await self.history.begun(caller, some)
+            begun = await self.history.find_started(caller, some)
             found |= {claims[claim] for claim in some if claim.id in begun}
         return frozenset(found)
 
@@ -223,20 +223,20 @@ class CancelWorkflow:
     approvals: Approvals
     withdraw: WithdrawApproval
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
 
     async def __call__(self, caller: Principal, run: RunId) -> Run:
         """What it has done stays done; what it asked for, and nobody has answered, is asked for no
         more. Raises `NotPermitted`, `RunNotFound`, `RunOver`."""
         found, side = await self.engines.find(caller, run)
         check_control(caller, found)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             turn = await side.runs.cancel(caller, run)
             entry = AuditEntry(action="workflow.cancelled", subject=str(run))
             await self.audit.note(caller, entry)
         side.bus.wake(caller.space, control_topic(run))
         if turn is not None:
-            await side.line.leave(turn.leg)
+            await side.queue.leave(turn.activation)
         for asked in await self.approvals.of_run(caller, run):
             if asked.status is Status.WAITING:
                 await self.withdraw.closed(caller, asked, "the run that asked was cancelled")
@@ -250,7 +250,7 @@ class ResumeWorkflow:
     withdraw: WithdrawApproval
     contexts: Contexts
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
 
     async def __call__(self, caller: Principal, run: RunId) -> Run:
         """Every step that failed is tried again, unless the plan has gone on without it, and what
@@ -269,12 +269,12 @@ class ResumeWorkflow:
             raise Unsettled(str(run), step)
         given = await self._lent(caller, found)
         anew = _to_forget(found, journal, begun)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             turn = await side.runs.resume(caller, run, anew=anew, given=given)
             entry = AuditEntry(action="workflow.resumed", subject=str(run))
             await self.audit.note(caller, entry)
         await self._told(caller, side, begun)
-        await side.line.join(turn)
+        await side.queue.join(turn)
         return await side.book.get(caller, run)
 
     async def _lent(self, caller: Principal, found: Run) -> JsonObject | None:
@@ -323,7 +323,7 @@ def check_control(caller: Principal, run: Run) -> None:
     for a run of another room."""
     if run.kind not in {WORKFLOW, PROGRAM}:
         raise LedElsewhere(str(run.id), run.kind)
-    permit(caller, Scope.TOOLS_CALL if run.principal == caller.id else Scope.RUNS_CONTROL)
+    require_scope(caller, Scope.TOOLS_CALL if run.principal == caller.id else Scope.RUNS_CONTROL)
 
 
 _UNKNOWN: Final = Outcome.UNCERTAIN
@@ -337,7 +337,7 @@ class ForkWorkflow:
     contexts: Contexts
     expressions: Expressions
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
     entropy: Entropy
 
@@ -355,12 +355,12 @@ class ForkWorkflow:
         ended the plan, and what waits for somebody's yes is asked for anew. Only one's own, since
         what it gave is nobody else's.
 
-        Raises `NotPermitted`, `RunNotFound`, `NotAWorkflow`, `StepNotFound`, `BadPlan`,
+        Raises `NotPermitted`, `RunNotFound`, `NotAWorkflow`, `StepNotFound`, `InvalidPlan`,
         `ResultNotFound` for a plan that is kept no longer, `Unsettled`, `Refused` for a tool that
         is not on the caller's lists, and what starting a plan
         raises.
         """
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         found, side = await self.engines.find(caller, source)
         if found.principal != caller.id:
             raise RunNotFound(str(source))
@@ -388,16 +388,16 @@ class ForkWorkflow:
         kept = await side.outputs().keep(caller, {**before, "plan": plan_document(plan)})
         run = self._run(caller, found, key, admitted, kept.result)
         asked = _fingerprint(source, again, edits)
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             added, turn = await side.runs.fork_with(caller, source, run, steps=steps, asked=asked)
             if turn is not None:
                 await self.audit.note(caller, _entry_fork(added, source, again))
         if turn is not None:
-            await side.line.join(turn)
+            await side.queue.join(turn)
         return Started(added, replayed=turn is None)
 
     def _edited(self, document: object, edits: Mapping[str, JsonObject]) -> Plan:
-        """Raises `BadPlan`."""
+        """Raises `InvalidPlan`."""
         plan = read_plan(cast("JsonValue", document), self.expressions)  # it looks itself
         steps = [
             {**each, "arguments": {**_arguments(each), **edits.get(str(each["id"]), {})}}
@@ -418,7 +418,7 @@ class ForkWorkflow:
         begun = await self.find_begun(caller, source, journal)
         uncertain = frozenset(str(each.id) for each in begun.asked if each.outcome is _UNKNOWN)
         reports = standings(outline, source, journal, uncertain)
-        unknown = {each.id for each in reports if each.state is StepStanding.UNCERTAIN}
+        unknown = {each.id for each in reports if each.state is StepStatus.UNCERTAIN}
         waiting = frozenset(unread_requests(journal))
         unknown |= begun.lost | begun.unheard | inside_of(journal)
         unknown |= {owner(call) for call in begun.approved & waiting}
@@ -445,7 +445,7 @@ class ForkWorkflow:
             scopes=frozenset(caller.scopes),
             status=RunStatus.QUEUED,
             label=admitted.label,
-            input={"plan": str(plan), **admitted.given},
+            input={"plan": str(plan), **admitted.arguments},
             created_at=self.clock.now(),
             leg=1,
             attempts=0,
@@ -493,5 +493,5 @@ def _entry_fork(run: Run, source: RunId, again: Sequence[str]) -> AuditEntry:
     return AuditEntry(
         action="workflow.forked",
         subject=str(run.id),
-        facts={"source": str(source), "steps": [*again]},
+        details={"source": str(source), "steps": [*again]},
     )

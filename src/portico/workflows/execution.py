@@ -10,9 +10,9 @@ from typing import Final, Protocol
 from portico.engine.core.errors import RunNotFound, StepFailed
 from portico.engine.core.runs import Failure, Run, Started
 from portico.engine.core.runs import Step as Noted
-from portico.engine.execution import patiently
-from portico.engine.ports import Bus, Line, RunBook, Runs
-from portico.engine.runs import RunWish
+from portico.engine.execution import retry_while_unavailable
+from portico.engine.ports import Bus, RunQueries, RunQueue, Runs
+from portico.engine.runs import RunSpec
 from portico.gateway.core.calls import ResultId, claim_of
 from portico.gateway.ports import CallHistory
 from portico.kernel.durable import Durable
@@ -43,10 +43,10 @@ from portico.workflows.core.plan_progress import (
     StepState,
     inner_name,
 )
-from portico.workflows.core.plan_progress import Gave as Done
+from portico.workflows.core.plan_progress import StepSucceeded as Done
 from portico.workflows.core.plan_report import Mode, WorkflowStatus
 from portico.workflows.core.plan_values import (
-    Known,
+    KnownDocuments,
     Resolving,
     arguments,
     as_arguments,
@@ -58,12 +58,20 @@ from portico.workflows.core.plan_values import (
     wanted,
     with_item,
 )
-from portico.workflows.run_context import ActFor, Acting, Broken, Gave, Outputs, needed, noted_of
-from portico.workflows.step_calls import Arguments, CallWish, OneCall
+from portico.workflows.run_context import (
+    ActFor,
+    Acting,
+    DependencyUnavailable,
+    Outputs,
+    Succeeded,
+    needed,
+    noted_of,
+)
+from portico.workflows.step_calls import Arguments, CallSpec, OneCall
 
 
 class Starting(Protocol):
-    async def started(self, caller: Principal, wish: RunWish) -> Started:
+    async def started(self, caller: Principal, wish: RunSpec) -> Started:
         """Raises what starting a run raises."""
         ...
 
@@ -79,9 +87,9 @@ class EngineSide:
     """One of them, as whoever starts and looks at runs needs it."""
 
     mode: Mode
-    book: RunBook
+    book: RunQueries
     runs: Runs
-    line: Line
+    queue: RunQueue
     bus: Bus
     start_run: Starting
     outputs: OpenOutputs
@@ -107,7 +115,7 @@ class Engines:
 #
 # All of it happens inside durable steps: what is noted is never put together again.
 
-Held = Gave | Sequence[Gave | None]
+StepResult = Succeeded | Sequence[Succeeded | None]
 """Where the document of a step is: one, or one an item."""
 
 
@@ -118,11 +126,11 @@ class GivenTo:
     acting: Acting
     step: Step
     inputs: JsonObject
-    sources: Mapping[str, Held]
+    sources: Mapping[str, StepResult]
     """What is there of what it refers to, by the step that it is referred to by."""
     expressions: Expressions
     effort: Effort = field(init=False)
-    _known: Known | None = field(default=None, init=False)
+    _known: KnownDocuments | None = field(default=None, init=False)
     _items: Sequence[JsonValue] | None = field(default=None, init=False)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     """Of a thousand items, one reads for all."""
@@ -131,18 +139,18 @@ class GivenTo:
         self.effort = self.acting.effort.of_step()
 
     async def wanted(self) -> bool:
-        """Raises what `Expressions.search` raises, and `Broken`."""
+        """Raises what `Expressions.search` raises, and `DependencyUnavailable`."""
         return wanted(self.step, await self.known(), self.expressions, self.effort)
 
     async def arguments(self) -> JsonObject:
-        """Raises what resolving raises, and `Broken`."""
+        """Raises what resolving raises, and `DependencyUnavailable`."""
         known = await self.known()
         return as_arguments(
             await gently(arguments(self.step, known, self.expressions, self.effort))
         )
 
     async def items(self) -> Sequence[JsonValue]:
-        """Raises `NotAList`, `TooManyItems`, what resolving raises, and `Broken`."""
+        """Raises `NotAList`, `TooManyItems`, what resolving raises, and `DependencyUnavailable`."""
         known = await self.known()
         async with self._reading:
             if self._items is None:
@@ -151,12 +159,12 @@ class GivenTo:
             return self._items
 
     async def arguments_for(self, index: int) -> JsonObject:
-        """Raises what resolving raises, and `Broken`."""
+        """Raises what resolving raises, and `DependencyUnavailable`."""
         its = with_item(await self.known(), (await self.items())[index], index)
         return as_arguments(await gently(arguments(self.step, its, self.expressions, self.effort)))
 
-    async def known(self) -> Known:
-        """Raises `TooMuchEffort`, `Broken`."""
+    async def known(self) -> KnownDocuments:
+        """Raises `TooMuchEffort`, `DependencyUnavailable`."""
         async with self._reading:
             if self._known is None:
                 found: dict[str, JsonValue] = {"inputs": self.inputs}
@@ -165,12 +173,12 @@ class GivenTo:
                 self._known = found
             return self._known
 
-    async def _document(self, held: Held) -> JsonObject:
-        if isinstance(held, Gave):
+    async def _document(self, held: StepResult) -> JsonObject:
+        if isinstance(held, Succeeded):
             return await self._read(held)
         return items_document([None if each is None else await self._read(each) for each in held])
 
-    async def _read(self, gave: Gave) -> JsonObject:
+    async def _read(self, gave: Succeeded) -> JsonObject:
         self.effort.spend(gave.size // LETTERS_READ)
         return await needed(lambda: self.acting.document(gave))
 
@@ -203,8 +211,8 @@ class CarryOut:
     progress: Progress = field(init=False)
     failures: dict[str, Failure] = field(default_factory=dict, init=False)
     _steps: Mapping[str, Step] = field(init=False)
-    _held: dict[str, Held] = field(default_factory=dict, init=False)
-    _ends: asyncio.Queue[tuple[str, End | calls.Broken]] = field(
+    _held: dict[str, StepResult] = field(default_factory=dict, init=False)
+    _ends: asyncio.Queue[tuple[str, End | calls.DependencyUnavailable]] = field(
         default_factory=asyncio.Queue, init=False
     )
     _under_way: int = field(default=0, init=False)
@@ -220,15 +228,16 @@ class CarryOut:
         self.acting = replace(self.acting, stopped=lambda: self.stopped_by or outer())
 
     async def __call__(self) -> None:
-        """Raises `Broken` for what cannot go on now, once all that is under way has ended."""
+        """Raises `DependencyUnavailable` for what cannot go on now, once all that is under way has
+        ended."""
         async with asyncio.TaskGroup() as group:
-            self._follow(group, self.progress.begin())
+            self._follow(group, self.progress.start())
             while self._under_way:
                 name, end = await self._ends.get()
                 self._under_way -= 1
                 self._follow(group, self._moved(name, end))
         if self._broken is not None:
-            raise calls.Broken(self._broken[1])
+            raise calls.DependencyUnavailable(self._broken[1])
 
     @property
     def stopped_by(self) -> str | None:
@@ -240,7 +249,7 @@ class CarryOut:
         return self.prefix + (inner_name(step) if self.prefix else step)
 
     async def output(self) -> JsonValue:
-        """Raises `MissingValue`, what else resolving raises, and `Broken`."""
+        """Raises `MissingValue`, what else resolving raises, and `DependencyUnavailable`."""
         named: Sequence[str] = self.graph.last
         if self.plan.has_output:
             named = [each.step for _, each in references(self.plan.output)]
@@ -259,14 +268,14 @@ class CarryOut:
             for name in states
         )
 
-    def _moved(self, name: str, end: End | calls.Broken) -> Moves:
-        if isinstance(end, calls.Broken):
+    def _moved(self, name: str, end: End | calls.DependencyUnavailable) -> Moves:
+        if isinstance(end, calls.DependencyUnavailable):
             self._broken = self._broken or (name, end.error)
             return self.progress.halt(f"{name!r} cannot be done now")
         return self.progress.ended(name, end)
 
     def _follow(self, group: asyncio.TaskGroup, moves: Moves) -> None:
-        for name in moves.begin:
+        for name in moves.start:
             self._under_way += 1
             group.create_task(self._one(self._steps[name]))
         if self.stopped_by is None:
@@ -276,24 +285,24 @@ class CarryOut:
     async def _tell_skipped(self, name: str, why: str) -> None:
         call, durable = self.call(name), self.acting.durable
         facts: JsonObject = {"step": call, "state": "skipped", "why": why}
-        await durable.tell(f"{call}:skipped", "workflow.step_skipped", facts)
+        await durable.publish(f"{call}:skipped", "workflow.step_skipped", facts)
 
     async def _one(self, step: Step) -> None:
         """Nothing is read or decided here but in durable steps."""
-        end: End | calls.Broken
+        end: End | calls.DependencyUnavailable
         try:
             end = await self._ended(step)
         except StepFailed as failed:
             await self._tell_failed(step, failed.failure.code)
             end = self._fell(step, failed.failure)
-        except calls.Broken as broken:
+        except calls.DependencyUnavailable as broken:
             end = broken
         except PorticoError as error:
-            end = calls.Broken(error)
+            end = calls.DependencyUnavailable(error)
         self._ends.put_nowait((step.id, end))
 
     async def _ended(self, step: Step) -> End:
-        """Raises `StepFailed` for one that could not be begun, and `Broken`."""
+        """Raises `StepFailed` for one that could not be begun, and `DependencyUnavailable`."""
         needs = [need.needs for need in self.graph.needs[step.id] if need.given]
         given = self._given_to(step, needs)
         if step.when is not None and not await self._wanted(step, given):
@@ -305,7 +314,7 @@ class CarryOut:
             self.acting, self._wish(step, self.call(step.id), given.arguments)
         )
         match came:
-            case calls.Gave():
+            case calls.Succeeded():
                 self._held[step.id] = came
                 return Done()
             case calls.WentWrong(failure):
@@ -328,7 +337,7 @@ class CarryOut:
         many = await durable.step(f"{name}~items", action)
         self.acting.amount.add(many if isinstance(many, int) else 0)
         facts: JsonObject = {"step": name, "items": many}
-        await durable.tell(f"{name}:items", "workflow.step_started", facts)
+        await durable.publish(f"{name}:items", "workflow.step_started", facts)
         came = await self._items(step, given, many if isinstance(many, int) else 0)
         wrong = [each for each in came if isinstance(each, calls.WentWrong)]
         if wrong and step.on_error is not OnError.SKIP:
@@ -339,20 +348,21 @@ class CarryOut:
         for each in left_out:
             if each.stopped or step.on_error is not OnError.SKIP:
                 return LeftOut(each.why)
-        self._held[step.id] = [each if isinstance(each, calls.Gave) else None for each in came]
+        self._held[step.id] = [each if isinstance(each, calls.Succeeded) else None for each in came]
         facts = {**facts, "failed": len(wrong)}
-        await durable.tell(f"{name}:done", "workflow.step_done", facts)
+        await durable.publish(f"{name}:done", "workflow.step_done", facts)
         return Done()
 
-    async def _items(self, step: Step, given: GivenTo, many: int) -> Sequence[calls.Came]:
-        """With one that failed, no other begins, unless it may be left out. Raises `Broken`."""
+    async def _items(self, step: Step, given: GivenTo, many: int) -> Sequence[calls.CallResult]:
+        """With one that failed, no other begins, unless it may be left out. Raises
+        `DependencyUnavailable`."""
         failed: list[str] = []
-        broken: list[calls.Broken] = []
+        broken: list[calls.DependencyUnavailable] = []
         outer = self.acting.stopped
         acting = replace(self.acting, stopped=lambda: failed[0] if failed else outer())
         gate = asyncio.Semaphore(step.for_each.at_once if step.for_each is not None else 1)
 
-        async def one(index: int) -> calls.Came:
+        async def one(index: int) -> calls.CallResult:
             name = f"{self.call(step.id)}[{index}]"
 
             async def arguments() -> JsonObject:
@@ -361,8 +371,12 @@ class CarryOut:
             async with gate:
                 try:
                     came = await self.step_call(acting, self._wish(step, name, arguments))
-                except (calls.Broken, PorticoError) as error:
-                    its = error if isinstance(error, calls.Broken) else calls.Broken(error)
+                except (calls.DependencyUnavailable, PorticoError) as error:
+                    its = (
+                        error
+                        if isinstance(error, calls.DependencyUnavailable)
+                        else calls.DependencyUnavailable(error)
+                    )
                     broken.append(its)
                     failed.append(name)
                     return calls.LeftOut(str(error))
@@ -376,8 +390,8 @@ class CarryOut:
             raise broken[0]
         return [task.result() for task in tasks]
 
-    def _wish(self, step: Step, name: str, arguments: Arguments) -> CallWish:
-        return CallWish(
+    def _wish(self, step: Step, name: str, arguments: Arguments) -> CallSpec:
+        return CallSpec(
             step=name,
             tool=step.tool,
             arguments=arguments,
@@ -392,7 +406,7 @@ class CarryOut:
     async def _tell_failed(self, step: Step, code: str | None) -> None:
         name = self.call(step.id)
         facts: JsonObject = {"step": name, "code": code}
-        await self.acting.durable.tell(f"{name}:failed", "workflow.step_failed", facts)
+        await self.acting.durable.publish(f"{name}:failed", "workflow.step_failed", facts)
 
     def _given_to(self, step: Step, names: Sequence[str]) -> GivenTo:
         sources = {
@@ -420,7 +434,7 @@ class RunPlan:
     step_call: OneCall
     expressions: Expressions
     history: CallHistory
-    book: RunBook
+    book: RunQueries
     observer: PlanObserver
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
@@ -429,7 +443,7 @@ class RunPlan:
         acting = self.act_for(durable, given)
         plan, inputs, intent = await self._plan(acting, given)
         facts: JsonObject = {"steps": len(plan.steps), "name": plan.name}
-        await durable.tell("~plan", "workflow.planned", facts)
+        await durable.publish("~plan", "workflow.planned", facts)
         carry_out = CarryOut(
             acting=acting,
             plan=plan,
@@ -439,7 +453,7 @@ class RunPlan:
         )
         try:
             await carry_out()
-        except Broken as broken:
+        except DependencyUnavailable as broken:
             raise broken.error from broken
         if (by := carry_out.progress.stopped_by) is not None:
             await self._tell_begun(acting, carry_out)
@@ -454,7 +468,7 @@ class RunPlan:
         states = carried.progress.states
         with suppress(PorticoError):
             end = PlanEnd(
-                caller=await acting.asker(),
+                caller=await acting.requester(),
                 label=acting.label,
                 plan=carried.plan,
                 inputs=carried.inputs,
@@ -464,8 +478,11 @@ class RunPlan:
             self.observer(end)
 
     async def _plan(self, acting: Acting, given: JsonObject) -> tuple[Plan, JsonObject, str | None]:
-        asker, result = await patiently(acting.asker), ResultId.parse(str(given["plan"]))
-        kept = await patiently(lambda: acting.outputs.get(asker, result))
+        asker, result = (
+            await retry_while_unavailable(acting.requester),
+            ResultId.parse(str(given["plan"])),
+        )
+        kept = await retry_while_unavailable(lambda: acting.outputs.get(asker, result))
         content = kept if isinstance(kept, Mapping) else {}
         inputs, intent = content.get("inputs"), content.get("intent")
         plan = read_plan(content.get("plan"), self.expressions)
@@ -475,13 +492,15 @@ class RunPlan:
     async def _result(self, acting: Acting, carried: CarryOut) -> JsonObject:
         async def keep(_key: str) -> JsonValue:
             output = await carried.output()
-            asker = await patiently(acting.asker)
-            return noted_of(await patiently(lambda: acting.outputs.keep(asker, output)))
+            asker = await retry_while_unavailable(acting.requester)
+            return noted_of(
+                await retry_while_unavailable(lambda: acting.outputs.keep(asker, output))
+            )
 
         status = WorkflowStatus.PARTIAL if carried.failed else WorkflowStatus.DONE
         try:
             output = await acting.durable.step("~output", keep)
-        except Broken as broken:
+        except DependencyUnavailable as broken:
             raise broken.error from broken
         except StepFailed as failed:
             error = failed.failure.as_json()
@@ -498,11 +517,11 @@ class RunPlan:
         left_out = _left_out(carried, noted)
         while names := [*islice(left_out, _LOT)]:
             claims = {claim_of(durable.run, name, durable.leg): name for name in names}
-            begun = await self.history.begun(await acting.asker(), [*claims])
+            begun = await self.history.find_started(await acting.requester(), [*claims])
             for name in (name for claim, name in claims.items() if claim.id in begun):
                 facts: JsonObject = {"step": name, "why": "begun_before"}
                 told = f"{name}:unknown:{durable.leg}"
-                await durable.tell(told, "workflow.step_uncertain", facts)
+                await durable.publish(told, "workflow.step_uncertain", facts)
 
 
 def _left_out(carried: CarryOut, noted: Mapping[str, Noted]) -> Iterator[str]:

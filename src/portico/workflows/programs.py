@@ -11,25 +11,25 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from portico.engine.core.errors import KeyReused, RunNotFound
-from portico.engine.core.runs import Place, Run, Started, Step
-from portico.engine.execution import patiently
-from portico.engine.ports import RunBook
-from portico.engine.runs import RunWish
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import Shelf
-from portico.gateway.core.calls import Answer, ResultId
+from portico.engine.core.runs import QueuePlacement, Run, Started, Step
+from portico.engine.execution import retry_while_unavailable
+from portico.engine.ports import RunQueries
+from portico.engine.runs import RunSpec
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CatalogSnapshot
+from portico.gateway.core.calls import ResultId, ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ResultNotFound
 from portico.gateway.core.results import text_of
-from portico.gateway.ports import Line
-from portico.gateway.results import KeepResult
+from portico.gateway.ports import ClientChannel
+from portico.gateway.results import StoreResult
 from portico.guard.approvals import Approvals, WithdrawApproval
 from portico.guard.core.approvals import Status
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.errors import ApprovalNotFound
 from portico.guard.core.principals import Scope
-from portico.guard.ports import Audit, Contexts, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, Contexts, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.effect import Effect, worst
@@ -45,7 +45,7 @@ from portico.workflows.core.errors import NotInline
 from portico.workflows.core.plan_report import (
     Mode,
     StepReport,
-    StepStanding,
+    StepStatus,
     Trouble,
     WorkflowReport,
     WorkflowStatus,
@@ -55,15 +55,15 @@ from portico.workflows.core.plan_report import (
 from portico.workflows.core.programs import (
     CALL,
     PROGRAM,
-    Left,
     ProgramFailed,
     ProgramLimits,
     ProgramMode,
     ProgramReport,
-    ProgramWish,
+    ProgramSpec,
+    RequestedCall,
     Source,
     Turn,
-    Wanted,
+    TurnState,
     begun_in,
     call_name,
     calls_in,
@@ -83,33 +83,33 @@ from portico.workflows.core.programs import (
 from portico.workflows.execution import Engines, EngineSide
 from portico.workflows.run_context import (
     Acting,
-    Broken,
-    Came,
-    Gave,
+    CallResult,
+    DependencyUnavailable,
     LeftOut,
+    Succeeded,
     ThroughDurable,
     WentWrong,
     asker_of,
     needed,
 )
 from portico.workflows.run_queries import ToldValues, may_look, status_of, without_values
-from portico.workflows.step_calls import CalledWith, CallWish
+from portico.workflows.step_calls import CalledWith, CallSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class ToolMetadata:
     effect: Effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookAhead:
-    catalogues: Catalogues
+class FetchToolMetadata:
+    catalogues: Catalogs
 
-    async def __call__(self, caller: Principal, ref: ToolRef) -> Ahead | None:
+    async def __call__(self, caller: Principal, ref: ToolRef) -> ToolMetadata | None:
         """None of what is not there, for this caller: whoever calls it is told so."""
         shelf = await self.catalogues.current(caller)
         try:
-            return Ahead(shelf.find(ref).effect)
+            return ToolMetadata(shelf.find(ref).effect)
         except PorticoError:
             return None
 
@@ -119,7 +119,7 @@ class _Said:
     """What was read of it, and what that makes of whoever reads it."""
 
     printed: str = ""
-    last: Left = field(default_factory=Left)
+    last: TurnState = field(default_factory=TurnState)
     label: Label = PUBLIC
     untrusted: bool = False
 
@@ -131,7 +131,7 @@ class ShowProgram:
     """Of the requests in a journal, those of which nobody knows whether they were carried out."""
     called_with: CalledWith
     contexts: Contexts
-    keep_result: KeepResult
+    keep_result: StoreResult
 
     async def __call__(self, caller: Principal, run: RunId) -> ProgramReport:
         """Whoever is told what it said takes it into their task.
@@ -148,14 +148,14 @@ class ShowProgram:
         whole = await values.with_words(report.whole)
         steps = await self.called_with(caller, found, journal, whole.steps)
         if any(step.called_with for step in steps):  # which may say what the run has read
-            await self.contexts.rise(caller, found.label, untrusted=True)
+            await self.contexts.raise_taint(caller, found.label, untrusted=True)
         report = replace(report, whole=replace(whole, steps=steps))
         said = await self._said(caller, side, turns_in(journal))
         if side.mode is Mode.INLINE:  # what is kept in memory does not know how secret it is
             said.label, said.untrusted = found.label, found.input.get("asker") != asker_of(caller)
         return await self._with_words(caller, report, said)
 
-    async def standing(self, caller: Principal, run: RunId) -> ProgramReport:
+    async def status(self, caller: Principal, run: RunId) -> ProgramReport:
         """Without a word of what it said. Raises `NotPermitted`, `RunNotFound`."""
         found, side = await self._found(caller, run)
         may_look(caller, found)
@@ -199,9 +199,9 @@ class ShowProgram:
         self, caller: Principal, report: ProgramReport, said: _Said
     ) -> ProgramReport:
         """A task that has made the calls itself has taken in what they gave."""
-        await self.contexts.rise(caller, said.label, untrusted=said.untrusted)
+        await self.contexts.raise_taint(caller, said.label, untrusted=said.untrusted)
         text = _text(said)
-        answer = Answer([{"type": "text", "text": text}])
+        answer = ToolResult([{"type": "text", "text": text}])
         shown, kept = await self.keep_result(
             caller, answer, label=said.label, untrusted=said.untrusted
         )
@@ -236,7 +236,7 @@ def _since(steps: Sequence[StepReport], begun: Mapping[str, datetime]) -> Sequen
     """Of a call that is under way the journal does not say yet when it was begun."""
     return [
         replace(step, started_at=begun.get(step.id))
-        if step.state is StepStanding.RUNNING and step.started_at is None
+        if step.state is StepStatus.RUNNING and step.started_at is None
         else step
         for step in steps
     ]
@@ -249,7 +249,7 @@ def _text(said: _Said) -> str:
     return "\n".join([*([said.printed.rstrip("\n")] if said.printed else []), *told])
 
 
-def _error(report: WorkflowReport, last: Left) -> Trouble | None:
+def _error(report: WorkflowReport, last: TurnState) -> Trouble | None:
     if report.error is None or last.error is None:
         return report.error
     return replace(report.error, message=last.error)
@@ -258,16 +258,16 @@ def _error(report: WorkflowReport, last: Left) -> Trouble | None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartProgram:
     engines: Engines
-    catalogues: Catalogues
+    catalogues: Catalogs
     contexts: Contexts
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
 
-    async def __call__(self, caller: Principal, wish: ProgramWish) -> Started:
-        """Raises `NotPermitted`, `BadProgram`, `NotCanonical`, `NotInline`, `VaultClosed`,
+    async def __call__(self, caller: Principal, wish: ProgramSpec) -> Started:
+        """Raises `NotPermitted`, `InvalidProgram`, `NotCanonical`, `NotInline`, `VaultClosed`,
         `KeyReused`, `ContextNotFound`, and `TopicRefused` where the caller is not cleared for what
         it would give."""
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         check(wish)
         shelf = await self.catalogues.offered(caller)
         source = _source(wish, shelf)
@@ -283,8 +283,10 @@ class StartProgram:
             "label": str(label),
             "asker": asker_of(caller),
         }
-        its = RunWish(kind=PROGRAM, input=given, key=wish.key, label=label, place=Place())
-        async with self.together(caller):
+        its = RunSpec(
+            kind=PROGRAM, input=given, key=wish.key, label=label, placement=QueuePlacement()
+        )
+        async with self.unit_of_work(caller):
             started = await side.start_run.started(caller, its)
             if not started.replayed:
                 entry = _entry(started.run, wish, side.mode, source, shelf)
@@ -292,7 +294,7 @@ class StartProgram:
         return started
 
     async def _there(
-        self, caller: Principal, wish: ProgramWish, handle: ResultId | None
+        self, caller: Principal, wish: ProgramSpec, handle: ResultId | None
     ) -> Run | None:
         """What was asked for before under the same key. Raises `KeyReused`."""
         if wish.key is None:
@@ -307,7 +309,7 @@ class StartProgram:
         return found
 
     async def _label(
-        self, caller: Principal, wish: ProgramWish, source: Source, shelf: Shelf
+        self, caller: Principal, wish: ProgramSpec, source: Source, shelf: CatalogSnapshot
     ) -> Label:
         """The journal names what it calls: whoever sees that may know all of it."""
         task = await self.contexts.get(caller)
@@ -317,7 +319,7 @@ class StartProgram:
         return join([task.label, *servers, *named, *wished])
 
 
-def _source(wish: ProgramWish, shelf: Shelf) -> Source:
+def _source(wish: ProgramSpec, shelf: CatalogSnapshot) -> Source:
     return Source(
         code=wish.code,
         inputs=wish.inputs,
@@ -326,12 +328,12 @@ def _source(wish: ProgramWish, shelf: Shelf) -> Source:
     )
 
 
-def _mode(wish: ProgramWish, source: Source, shelf: Shelf) -> Mode:
+def _mode(wish: ProgramSpec, source: Source, shelf: CatalogSnapshot) -> Mode:
     """Raises `NotInline`."""
     changes = [
         (name, ref)
         for name, ref in source.functions.items()
-        if not shelf.find(ref).effect.reads_only
+        if not shelf.find(ref).effect.is_read_only
     ]
     match wish.mode:
         case ProgramMode.INLINE if changes:
@@ -344,7 +346,7 @@ def _mode(wish: ProgramWish, source: Source, shelf: Shelf) -> Mode:
             return Mode.DURABLE
 
 
-def _handle(caller: Principal, wish: ProgramWish) -> ResultId | None:
+def _handle(caller: Principal, wish: ProgramSpec) -> ResultId | None:
     """The same for the same wish under the same key, so that asking twice keeps it once."""
     if wish.key is None:
         return None
@@ -354,13 +356,15 @@ def _handle(caller: Principal, wish: ProgramWish) -> ResultId | None:
     return ResultId.of_digest(b"program " + text)
 
 
-def _entry(run: Run, wish: ProgramWish, mode: Mode, source: Source, shelf: Shelf) -> AuditEntry:
+def _entry(
+    run: Run, wish: ProgramSpec, mode: Mode, source: Source, shelf: CatalogSnapshot
+) -> AuditEntry:
     effects = [shelf.find(ref).effect for ref in source.functions.values()]
     effect = worst([*effects, *([Effect.UNKNOWN] if source.by_name else [])])
     return AuditEntry(
         action="program.started",
         subject=str(run.id),
-        facts={
+        details={
             "mode": str(mode),
             "tools": sorted({str(ref) for ref in source.functions.values()})[:20],
             "by_name": source.by_name,
@@ -424,22 +428,22 @@ _WHY: Final = "the program that asked is over"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeBack:
-    book: RunBook
+    book: RunQueries
     approvals: Approvals
     withdraw: WithdrawApproval
 
     async def __call__(self, acting: Acting) -> None:
         """What was answered already takes its way. Raises `KeyEnded`."""
-        asker, durable = await acting.asker(), acting.durable
+        asker, durable = await acting.requester(), acting.durable
         for step in await self.book.steps(durable.caller, durable.run):
             if isinstance(step.output, Mapping) and "topic" in step.output:
                 await self._taken_back(asker, str(step.output["approval"]))
 
-    async def _taken_back(self, asker: Principal, approval: str) -> None:
+    async def _taken_back(self, requester: Principal, approval: str) -> None:
         with suppress(ApprovalNotFound):
-            found = await self.approvals.get(asker, ApprovalId.parse(approval))
+            found = await self.approvals.get(requester, ApprovalId.parse(approval))
             if found.status is Status.WAITING:
-                await self.withdraw.closed(asker, found, _WHY)
+                await self.withdraw.closed(requester, found, _WHY)
 
 
 OpenInterpreter = Callable[[], Awaitable[Interpreter]]
@@ -475,7 +479,7 @@ class _Stop:
 
     outcome: CodeOutcome
     printed: str
-    new: Sequence[Wanted] = ()
+    new: Sequence[RequestedCall] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -485,19 +489,19 @@ class Turns:
     limits: ProgramLimits = field(default_factory=ProgramLimits)
 
     async def first(self, story: Story) -> Turn:
-        """Raises `CodeBusy`, `BoxUnavailable`, `VaultClosed`, `KeyEnded`."""
+        """Raises `CodeBusy`, `SandboxUnavailable`, `VaultClosed`, `KeyEnded`."""
         source = story.source
         names = [*source.functions, *([CALL] if source.by_name else [])]
 
         async def begin(interpreter: Interpreter, left: float) -> CodeOutcome:
             limits = self.limits.for_turn(left)
-            return await interpreter.begin(
+            return await interpreter.start(
                 source.code, limits, inputs=source.inputs, functions=names
             )
 
         return await self._taken(story, begin, Turn(number=1, end=CodeEnd.WAITING))
 
-    async def next(self, story: Story, came: Mapping[int, Came], waited: float) -> Turn:
+    async def next(self, story: Story, came: Mapping[int, CallResult], waited: float) -> Turn:
         """`waited`: seconds since the last one, for its calls. Raises as `first` does, and
         `ResultNotFound` if what the last one left is not kept any longer."""
         last = story.turns[-1]
@@ -507,7 +511,7 @@ class Turns:
             given=sorted(came),
             whole=last.whole + waited,
         )
-        asker = await story.acting.asker()
+        asker = await story.acting.requester()
         snapshot = story.held[0] or (await read_left(story.acting, asker, last)).snapshot or b""
         results, errors = await _settled(story.acting, came)
 
@@ -558,20 +562,20 @@ class Turns:
             meant = {each.number: wanted(each, story.source.functions) for each in pending}
             wrong = {number: is_ for number, is_ in meant.items() if isinstance(is_, Raised)}
             if not wrong or outcome.snapshot is None:
-                new = [each for each in meant.values() if isinstance(each, Wanted)]
+                new = [each for each in meant.values() if isinstance(each, RequestedCall)]
                 return _Stop(outcome=_awaited(outcome, pending), printed=printed, new=new)
             limits = self.limits.for_turn(left)
             outcome = await interpreter.resume(outcome.snapshot, limits, {}, errors=wrong)
             printed += outcome.printed
 
     async def _kept(self, story: Story, turn: Turn, stop: _Stop) -> Turn:
-        asker, outcome = await story.acting.asker(), stop.outcome
+        asker, outcome = await story.acting.requester(), stop.outcome
         size = story.size + len(outcome.snapshot or b"")
-        if size > self.limits.kept:
-            words = _TOO_LARGE.format(self.limits.kept)
+        if size > self.limits.stored:
+            words = _TOO_LARGE.format(self.limits.stored)
             outcome = CodeOutcome(end=CodeEnd.TOO_LARGE, error=words)
         ended = outcome.end is not CodeEnd.WAITING
-        left = Left(
+        left = TurnState(
             snapshot=outcome.snapshot,
             wanted=() if ended else stop.new,
             printed=await printed_before(story, asker) + stop.printed if ended else stop.printed,
@@ -584,7 +588,7 @@ class Turns:
         return replace(
             turn,
             end=outcome.end,
-            kept=str(kept.result),
+            stored=str(kept.result),
             calls={each.number: str(each.ref) for each in left.wanted},
             printed=len(left.printed),
             size=size,
@@ -600,26 +604,26 @@ def _awaited(outcome: CodeOutcome, pending: Sequence[Pending]) -> CodeOutcome:
     return CodeOutcome(end=CodeEnd.RAISED, error=f"{words}. Write: await {name}(…)")
 
 
-async def read_left(acting: Acting, asker: Principal, turn: Turn) -> Left:
+async def read_left(acting: Acting, requester: Principal, turn: Turn) -> TurnState:
     """Raises `ResultNotFound`."""
-    return left_from(await acting.outputs.get(asker, turn.handle))
+    return left_from(await acting.outputs.get(requester, turn.handle))
 
 
-async def printed_before(story: Story, asker: Principal) -> str:
+async def printed_before(story: Story, requester: Principal) -> str:
     """Raises `ResultNotFound`."""
     loud = [turn for turn in story.turns if turn.printed]
-    return "".join([(await read_left(story.acting, asker, turn)).printed for turn in loud])
+    return "".join([(await read_left(story.acting, requester, turn)).printed for turn in loud])
 
 
 async def _settled(
-    acting: Acting, came: Mapping[int, Came]
+    acting: Acting, came: Mapping[int, CallResult]
 ) -> tuple[Mapping[int, JsonValue], Mapping[int, Raised]]:
     """Raises `ResultNotFound` if what one gave is kept no longer."""
     results: dict[int, JsonValue] = {}
     errors: dict[int, Raised] = {}
     for number, each in came.items():
         match each:
-            case Gave():
+            case Succeeded():
                 results[number] = value_of(await acting.document(each))
             case WentWrong(failure):
                 said = await acting.words(failure)
@@ -644,7 +648,7 @@ _TRIES: Final = 5
 
 
 class Calling(Protocol):
-    async def __call__(self, acting: Acting, wish: CallWish, /) -> Came: ...
+    async def __call__(self, acting: Acting, wish: CallSpec, /) -> CallResult: ...
 
 
 class ActingFor(Protocol):
@@ -652,7 +656,7 @@ class ActingFor(Protocol):
 
 
 class Looking(Protocol):
-    async def __call__(self, caller: Principal, ref: ToolRef, /) -> Ahead | None: ...
+    async def __call__(self, caller: Principal, ref: ToolRef, /) -> ToolMetadata | None: ...
 
 
 class TakingBack(Protocol):
@@ -676,7 +680,7 @@ class RunProgram:
             raise ended
         if ended.end is not CodeEnd.FINISHED:
             raise ProgramFailed(ended.end)
-        return {"turns": ended.number, "kept": ended.kept}
+        return {"turns": ended.number, "kept": ended.stored}
 
     async def _ended(self, acting: Acting, source: Source) -> Turn | PorticoError:
         """Or why no further turn could be taken. Whatever was called is over by then."""
@@ -691,8 +695,13 @@ class RunProgram:
 
     async def _source(self, acting: Acting, given: JsonObject) -> Source:
         """Raises `ResultNotFound`, `KeyEnded`."""
-        program, asker = ResultId.parse(str(given["program"])), await patiently(acting.asker)
-        return source_from(await patiently(lambda: acting.outputs.get(asker, program)))
+        program, asker = (
+            ResultId.parse(str(given["program"])),
+            await retry_while_unavailable(acting.requester),
+        )
+        return source_from(
+            await retry_while_unavailable(lambda: acting.outputs.get(asker, program))
+        )
 
 
 class _Running:
@@ -708,8 +717,8 @@ class _Running:
         self._group = group
         self._watch = Stopwatch(run.turns.clock)
         self._calling = replace(acting, durable=Unhurried(acting.durable, self._watch))
-        self._line: deque[Wanted] = deque()
-        self._under_way: dict[int, asyncio.Task[Came | Broken]] = {}
+        self._line: deque[RequestedCall] = deque()
+        self._under_way: dict[int, asyncio.Task[CallResult | DependencyUnavailable]] = {}
 
     @property
     def _limits(self) -> ProgramLimits:
@@ -728,7 +737,7 @@ class _Running:
         """What is not to be had now is nothing that the program could do something about: nothing
         is told to it. Raises that."""
         for call in self._under_way.values():
-            if call.done() and isinstance(broken := call.result(), Broken):
+            if call.done() and isinstance(broken := call.result(), DependencyUnavailable):
                 raise broken.error
 
     async def take_back(self) -> None:
@@ -760,16 +769,20 @@ class _Running:
             del self._under_way[given]
         return turn
 
-    def _over(self) -> Mapping[int, Came]:
+    def _over(self) -> Mapping[int, CallResult]:
         over = {number: call.result() for number, call in self._under_way.items() if call.done()}
-        return {number: came for number, came in over.items() if not isinstance(came, Broken)}
+        return {
+            number: came
+            for number, came in over.items()
+            if not isinstance(came, DependencyUnavailable)
+        }
 
     async def _begin_calls(self, last: Turn) -> None:
         """Raises `ResultNotFound`, `KeyEnded`."""
         if last.calls:
             with self._acting.durable.busy():
-                asker = await patiently(self._acting.asker)
-                left = await patiently(lambda: read_left(self._acting, asker, last))
+                asker = await retry_while_unavailable(self._acting.requester)
+                left = await retry_while_unavailable(lambda: read_left(self._acting, asker, last))
             self._line.extend(left.wanted)
         patience = timedelta(seconds=max(self._limits.whole_seconds - last.whole, 0.001))
         while self._line and len(self._under_way) < self._limits.at_once:
@@ -777,7 +790,9 @@ class _Running:
             call = self._group.create_task(self._call(wanted, patience))
             self._under_way[wanted.number] = call
 
-    async def _call(self, wanted: Wanted, patience: timedelta) -> Came | Broken:
+    async def _call(
+        self, wanted: RequestedCall, patience: timedelta
+    ) -> CallResult | DependencyUnavailable:
         """Whatever is looked up for it is looked up in its durable step: what is noted came to what
         it came to, whatever has become of its tool since."""
 
@@ -786,22 +801,22 @@ class _Running:
             return wanted.arguments
 
         name = call_name(wanted.number)
-        wish = CallWish(step=name, tool=wanted.ref, arguments=arguments, timeout=patience)
+        wish = CallSpec(step=name, tool=wanted.ref, arguments=arguments, timeout=patience)
         with self._watch.counting():
             try:
                 return await self._run.step_call(self._calling, wish)
-            except Broken as broken:
+            except DependencyUnavailable as broken:
                 return broken
             except PorticoError as error:
-                return Broken(error)
+                return DependencyUnavailable(error)
 
-    async def _check_inline(self, wanted: Wanted) -> None:
-        """Raises `NotInline`, `Broken`."""
+    async def _check_inline(self, wanted: RequestedCall) -> None:
+        """Raises `NotInline`, `DependencyUnavailable`."""
         if self._acting.waits:
             return
-        asker = await needed(self._acting.asker)
+        asker = await needed(self._acting.requester)
         ahead = await needed(lambda: self._run.look_ahead(asker, wanted.ref))
-        if ahead is not None and not ahead.effect.reads_only:
+        if ahead is not None and not ahead.effect.is_read_only:
             raise NotInline(call_name(wanted.number), str(wanted.ref))
 
 
@@ -821,7 +836,7 @@ class WaitForProgram:
         run: RunId,
         *,
         patience: timedelta,
-        line: Line | None = None,
+        line: ClientChannel | None = None,
     ) -> ProgramReport:
         """Raises `NotPermitted`, `RunNotFound`, `ContextNotFound`."""
         now = asyncio.get_running_loop().time
@@ -829,7 +844,7 @@ class WaitForProgram:
         _, side = await self.show.engines.find(caller, run)
         with side.bus.listen(caller.space, str(run)) as wakeups:
             while True:
-                report = await self.show.standing(caller, run)
+                report = await self.show.status(caller, run)
                 left = deadline - now()
                 if report.over or report.status is WorkflowStatus.WAITING or left <= 0:
                     break
@@ -842,7 +857,7 @@ class WaitForProgram:
         return await self.show(caller, run)
 
 
-async def _tell(line: Line, report: ProgramReport) -> None:
+async def _tell(line: ClientChannel, report: ProgramReport) -> None:
     steps = report.whole.steps
     over = sum(step.state.over for step in steps)
     await line.progress(over, None, f"{over} of {len(steps)} calls so far are over")

@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol, Self, TypeVar
 
 from portico.engine.core.runs import Discreet, Failure
-from portico.engine.execution import patiently
-from portico.gateway.core.calls import Answer, KeptResult, ResultId
+from portico.engine.execution import retry_while_unavailable
+from portico.gateway.core.calls import ResultId, StoredResult, ToolResult
 from portico.gateway.core.errors import ResultNotFound, ToolSaidNo
 from portico.gateway.core.reserved_metadata import admits
 from portico.gateway.ports import Results
-from portico.guard.authentication import AsTheyAre
+from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ApprovalNotFound, KeyEnded
 from portico.guard.core.vault import VaultClosed
@@ -39,7 +39,7 @@ _AT_HAND: Final = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredOutput:
     result: ResultId
     size: int
     """In characters of JSON."""
@@ -54,17 +54,17 @@ class Kept:
 
 class Outputs(Protocol):
     async def keep(
-        self, asker: Principal, content: JsonValue, result: ResultId | None = None
-    ) -> Kept:
+        self, requester: Principal, content: JsonValue, result: ResultId | None = None
+    ) -> StoredOutput:
         """Under this name, if one is given. It is labelled as what its asker's task has taken in.
         Raises `VaultClosed`."""
         ...
 
-    async def get(self, asker: Principal, result: ResultId) -> JsonValue:
+    async def get(self, requester: Principal, result: ResultId) -> JsonValue:
         """Raises `ResultNotFound`."""
         ...
 
-    async def read(self, asker: Principal, result: ResultId) -> KeptResult:
+    async def read(self, requester: Principal, result: ResultId) -> StoredResult:
         """With its label, for whoever looks at it. Raises `ResultNotFound`."""
         ...
 
@@ -81,26 +81,26 @@ class SealedOutputs:
     _at_hand: int = 0
 
     async def keep(
-        self, asker: Principal, content: JsonValue, result: ResultId | None = None
-    ) -> Kept:
+        self, requester: Principal, content: JsonValue, result: ResultId | None = None
+    ) -> StoredOutput:
         now, text = self.clock.now(), json.dumps(content, ensure_ascii=False)
         name = ResultId.mint(now, self.entropy) if result is None else result
-        kept = KeptResult(content=text, untrusted=False)
-        await self.results.keep(asker, name, kept, now + self.keep_for)
+        kept = StoredResult(content=text, untrusted=False)
+        await self.results.keep(requester, name, kept, now + self.keep_for)
         self._remember(name, text)
-        return Kept.of(name, content)
+        return StoredOutput.of(name, content)
 
-    async def get(self, asker: Principal, result: ResultId) -> JsonValue:
+    async def get(self, requester: Principal, result: ResultId) -> JsonValue:
         text = self._texts.get(result)
         if text is None:
-            kept = await self.results.get(asker, result, self.clock.now())
+            kept = await self.results.get(requester, result, self.clock.now())
             text = str(kept.content)
             self._remember(result, text)
         content: JsonValue = json.loads(text)
         return content
 
-    async def read(self, asker: Principal, result: ResultId) -> KeptResult:
-        kept = await self.results.get(asker, result, self.clock.now())
+    async def read(self, requester: Principal, result: ResultId) -> StoredResult:
+        kept = await self.results.get(requester, result, self.clock.now())
         return replace(kept, content=json.loads(str(kept.content)))
 
     def _remember(self, result: ResultId, text: str) -> None:
@@ -125,45 +125,45 @@ class MemoryOutputs:
 
     clock: Clock
     entropy: Entropy
-    most: int = 64_000_000
+    limit: int = 64_000_000
     """Characters."""
     _kept: OrderedDict[ResultId, _Mine] = field(default_factory=OrderedDict)
     _size: int = 0
 
     async def keep(
-        self, asker: Principal, content: JsonValue, result: ResultId | None = None
-    ) -> Kept:
+        self, requester: Principal, content: JsonValue, result: ResultId | None = None
+    ) -> StoredOutput:
         name = ResultId.mint(self.clock.now(), self.entropy) if result is None else result
-        kept = Kept.of(name, content)
+        kept = StoredOutput.of(name, content)
         if name not in self._kept:
-            self._kept[name] = _Mine((asker.space, asker.id), content, kept.size)
+            self._kept[name] = _Mine((requester.space, requester.id), content, kept.size)
             self._size += kept.size
-        while self._size > self.most and len(self._kept) > 1:
+        while self._size > self.limit and len(self._kept) > 1:
             _, forgotten = self._kept.popitem(last=False)
             self._size -= forgotten.size
         return kept
 
-    async def get(self, asker: Principal, result: ResultId) -> JsonValue:
-        return (await self.read(asker, result)).content
+    async def get(self, requester: Principal, result: ResultId) -> JsonValue:
+        return (await self.read(requester, result)).content
 
-    async def read(self, asker: Principal, result: ResultId) -> KeptResult:
+    async def read(self, requester: Principal, result: ResultId) -> StoredResult:
         mine = self._kept.get(result)
-        if mine is None or mine.whose != (asker.space, asker.id):
+        if mine is None or mine.whose != (requester.space, requester.id):
             raise ResultNotFound(str(result))
-        return KeptResult(content=mine.content)
+        return StoredResult(content=mine.content)
 
 
 @dataclass(slots=True)
 class Turns:
     """In the order of asking. Of whom nobody is under way or waiting, nothing is remembered."""
 
-    most: int
+    limit: int
     _gates: dict[Hashable, asyncio.Semaphore] = field(default_factory=dict)
     _there: Counter[Hashable] = field(default_factory=Counter)
 
     @asynccontextmanager
     async def __call__(self, whose: Hashable) -> AsyncIterator[None]:
-        gate = self._gates.setdefault(whose, asyncio.Semaphore(self.most))
+        gate = self._gates.setdefault(whose, asyncio.Semaphore(self.limit))
         self._there[whose] += 1
         try:
             async with gate:
@@ -197,8 +197,8 @@ class ThroughDurable:
     async def step(self, name: str, action: Action, *, tries: int = 1) -> JsonValue:
         return await self.inner.step(name, action, tries=tries)
 
-    def begin(self, name: str, action: Action, *, tries: int = 1) -> Begun:
-        return self.inner.begin(name, action, tries=tries)
+    def start(self, name: str, action: Action, *, tries: int = 1) -> Begun:
+        return self.inner.start(name, action, tries=tries)
 
     async def wait_any(self, begun: Sequence[Begun]) -> Begun:
         return await self.inner.wait_any(begun)
@@ -214,8 +214,8 @@ class ThroughDurable:
     def busy(self) -> AbstractContextManager[None]:
         return self.inner.busy()
 
-    async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
-        await self.inner.tell(name, type_, facts)
+    async def publish(self, name: str, type_: str, facts: JsonObject) -> None:
+        await self.inner.publish(name, type_, facts)
 
 
 # The durable steps of a run that calls tools for somebody: what went wrong in one is noted by its
@@ -227,13 +227,13 @@ class PrivateSteps(ThroughDurable):
     """`Durable`, which tells nobody what only its caller may read."""
 
     outputs: Outputs
-    asker: Callable[[], Awaitable[Principal]]
+    requester: Callable[[], Awaitable[Principal]]
 
     async def step(self, name: str, action: Action, *, tries: int = 1) -> JsonValue:
         return await self.inner.step(name, self._private(action), tries=tries)
 
-    def begin(self, name: str, action: Action, *, tries: int = 1) -> Begun:
-        return self.inner.begin(name, self._private(action), tries=tries)
+    def start(self, name: str, action: Action, *, tries: int = 1) -> Begun:
+        return self.inner.start(name, self._private(action), tries=tries)
 
     def _private(self, action: Action) -> Action:
         async def private(key: str) -> JsonValue:
@@ -249,7 +249,7 @@ class PrivateSteps(ThroughDurable):
     async def _kept(self, error: Exception) -> str | None:
         """None if they cannot be: whoever it is for may not any more, or the vault is closed."""
         try:
-            kept = await self.outputs.keep(await self.asker(), words_of(error))
+            kept = await self.outputs.keep(await self.requester(), words_of(error))
         except PorticoError:
             return None
         return str(kept.result)
@@ -265,7 +265,7 @@ async def take_over(contexts: Contexts, caller: Principal, given: JsonObject) ->
     if context_of(began) == context_of(caller):
         return
     task = await contexts.get(began)
-    await contexts.rise(caller, task.label, untrusted=task.untrusted)
+    await contexts.raise_taint(caller, task.label, untrusted=task.untrusted)
 
 
 def _began(caller: Principal, given: JsonObject) -> Principal:
@@ -283,7 +283,7 @@ SAID_NO: Final = ToolSaidNo.code
 
 
 @dataclass(frozen=True, slots=True)
-class Gave:
+class Succeeded:
     handle: ResultId
     size: int
     admitted: bool = False
@@ -304,7 +304,7 @@ class LeftOut:
     """Whether nobody has decided anything of it: it is done when the run is taken up again."""
 
 
-Came = Gave | WentWrong | LeftOut
+CallResult = Succeeded | WentWrong | LeftOut
 
 
 class Stopped(BaseException):
@@ -316,7 +316,7 @@ class Stopped(BaseException):
         self.by = by
 
 
-class Broken(BaseException):
+class DependencyUnavailable(BaseException):
     """What it needs cannot be had now, and that is nothing that the step did: nothing is noted and
     nothing decided, so that it is done when somebody takes the run up again."""
 
@@ -364,7 +364,7 @@ class Acting:
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     """Of two hundred steps that begin at once, one looks for all."""
 
-    async def asker(self) -> Principal:
+    async def requester(self) -> Principal:
         """As they are now. Raises `KeyEnded`."""
         async with self._looking:
             now = self.clock.now()
@@ -372,9 +372,9 @@ class Acting:
                 self._asker, self._seen = await self.as_now(), now
             return self._asker
 
-    async def document(self, gave: Gave) -> JsonObject:
+    async def document(self, gave: Succeeded) -> JsonObject:
         """Raises `ResultNotFound` if it is kept no longer."""
-        found = await self.outputs.get(await self.asker(), gave.handle)
+        found = await self.outputs.get(await self.requester(), gave.handle)
         return found if isinstance(found, Mapping) else {}
 
     async def message(self, failure: Failure) -> str:
@@ -383,7 +383,7 @@ class Acting:
         if kept is None:
             return failure.message
         try:
-            content = await self.outputs.get(await self.asker(), ResultId.parse(kept))
+            content = await self.outputs.get(await self.requester(), ResultId.parse(kept))
         except ResultNotFound:
             return failure.message
         return spoken(failure.message, content)
@@ -394,7 +394,7 @@ class Acting:
         if said is None:
             return None
         try:
-            found = await self.outputs.get(await self.asker(), said)
+            found = await self.outputs.get(await self.requester(), said)
         except ResultNotFound:
             return None
         return found if isinstance(found, Mapping) else None
@@ -413,7 +413,7 @@ def asker_of(caller: Principal) -> JsonObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActFor:
-    as_they_are: AsTheyAre
+    as_they_are: RevalidatePrincipal
     new_outputs: Callable[[], Outputs]
     clock: Clock
     waits: bool = True
@@ -445,28 +445,30 @@ def _text(value: JsonValue, name: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-async def kept_answer(acting: Acting, tool: str, answer: Answer, keep_as: ResultId | None) -> Kept:
+async def kept_answer(
+    acting: Acting, tool: str, answer: ToolResult, keep_as: ResultId | None
+) -> StoredOutput:
     """Also the words of one that failed. Raises `ToolSaidNo`, `KeyEnded`, `VaultClosed`."""
     document = step_document(answer)
     if answer.failed:
         document = {**document, "isError": True}
     if admits(answer):
         document = {**document, ADMITTED: True}
-    asker = await patiently(acting.asker)
-    kept = await patiently(lambda: acting.outputs.keep(asker, document, keep_as))
+    asker = await retry_while_unavailable(acting.requester)
+    kept = await retry_while_unavailable(lambda: acting.outputs.keep(asker, document, keep_as))
     if answer.failed:
         raise ToolSaidNo(tool, str(kept.result))
     return kept
 
 
-async def kept_unknown(acting: Acting) -> Kept:
+async def kept_unknown(acting: Acting) -> StoredOutput:
     """Of what was done while nobody heard the answer: nothing is made up in its place. Raises
     `KeyEnded`, `VaultClosed`."""
-    asker = await patiently(acting.asker)
-    return await patiently(lambda: acting.outputs.keep(asker, UNKNOWN_DOCUMENT, None))
+    asker = await retry_while_unavailable(acting.requester)
+    return await retry_while_unavailable(lambda: acting.outputs.keep(asker, UNKNOWN_DOCUMENT, None))
 
 
-def noted_of(kept: Kept) -> JsonObject:
+def noted_of(kept: StoredOutput) -> JsonObject:
     """As it stands in the journal."""
     admitted: JsonObject = {ADMITTED: True} if kept.admitted else {}
     return {"result": str(kept.result), "size": kept.size, **admitted}
@@ -478,9 +480,9 @@ Had = TypeVar("Had")
 
 
 async def needed(ask: Callable[[], Awaitable[Had]]) -> Had:
-    """For as long as the store does not answer, it is asked again. Raises `Broken` where there is
-    nothing to wait for, and what else `ask` raises."""
+    """For as long as the store does not answer, it is asked again. Raises `DependencyUnavailable`
+    where there is nothing to wait for, and what else `ask` raises."""
     try:
-        return await patiently(ask)
+        return await retry_while_unavailable(ask)
     except _AROUND as error:
-        raise Broken(error) from error
+        raise DependencyUnavailable(error) from error

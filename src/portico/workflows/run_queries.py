@@ -16,7 +16,7 @@ from portico.guard.core.approvals import Approval, Outcome, Status
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import on_lists
 from portico.guard.ports import Contexts
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label, join
@@ -25,7 +25,7 @@ from portico.workflows.core.errors import NotAWorkflow
 from portico.workflows.core.plan_progress import unread_requests
 from portico.workflows.core.plan_report import (
     StepReport,
-    StepStanding,
+    StepStatus,
     Trouble,
     WorkflowReport,
     WorkflowStatus,
@@ -68,7 +68,7 @@ class ListWorkflows:
         """Newest first, of the durable ones, programs among them. Raises `NotPermitted`."""
         everybodys = caller.may(Scope.RUNS_READ)
         if not everybodys:
-            permit(caller, Scope.TOOLS_CALL)
+            require_scope(caller, Scope.TOOLS_CALL)
         found = [
             run
             for kind in (WORKFLOW, PROGRAM)
@@ -92,7 +92,7 @@ class ListWorkflows:
         steps = standings(outline, run, journal)
         over = sum(step.state.over for step in steps)
         named = name if isinstance(name, str) else None
-        done = sum(step.state is StepStanding.DONE for step in steps)
+        done = sum(step.state is StepStatus.DONE for step in steps)
         return WorkflowLine(run, named, len(outline), over, done)
 
 
@@ -118,11 +118,11 @@ class ToldValues:
         except ResultNotFound:
             return None
         label = join([read.label, self.label])
-        await self.contexts.rise(self.caller, label, untrusted=read.untrusted)
+        await self.contexts.raise_taint(self.caller, label, untrusted=read.untrusted)
         return read.content
 
     async def of_step(self, step: StepReport) -> StepReport:
-        if step.handle is None or step.state is not StepStanding.DONE:
+        if step.handle is None or step.state is not StepStatus.DONE:
             return step
         return replace(step, output=await self(step.handle))
 
@@ -219,7 +219,7 @@ class ShowWorkflow:
             return without_values(report)
         values = ToldValues(caller, found.label, side.outputs(), self.contexts)
         report = await self._with_output(await values.with_words(report), values)
-        if any(step.state is StepStanding.UNCERTAIN for step in report.steps):
+        if any(step.state is StepStatus.UNCERTAIN for step in report.steps):
             report = await self._with_unknown(caller, found, journal, report)
         if not outputs:
             return report
@@ -275,17 +275,17 @@ class ShowWorkflow:
         calls = (
             (name, step.id)
             for step in steps
-            if step.state is StepStanding.SKIPPED
+            if step.state is StepStatus.SKIPPED
             for name in _calls(step)
             if name not in noted
         )
         lost: set[str] = set()
         while lot := [*islice(calls, _LOT)]:
             claims = {claim_of(run.id, name, run.leg): step for name, step in lot}
-            begun = await self.history.begun(caller, [*claims])
+            begun = await self.history.find_started(caller, [*claims])
             lost |= {step for claim, step in claims.items() if claim.id in begun}
         return [
-            replace(step, state=StepStanding.UNCERTAIN, why=_LOST) if step.id in lost else step
+            replace(step, state=StepStatus.UNCERTAIN, why=_LOST) if step.id in lost else step
             for step in steps
         ]
 
@@ -316,7 +316,7 @@ class ShowWorkflow:
         called_with = CalledWith(history=self.history)
         steps = await called_with(caller, run, journal, report.steps)
         if any(step.called_with for step in steps):
-            await self.contexts.rise(caller, run.label, untrusted=True)
+            await self.contexts.raise_taint(caller, run.label, untrusted=True)
         return replace(report, steps=steps)
 
     async def _with_output(self, report: WorkflowReport, values: ToldValues) -> WorkflowReport:
@@ -346,18 +346,18 @@ def _calls(step: StepReport) -> Sequence[str]:
 def _being_made(step: StepReport, requests: Mapping[str, Approval]) -> StepReport:
     """Somebody has said yes to it already."""
     asked = None if step.approval is None else requests.get(step.approval)
-    if step.state is not StepStanding.WAITING or asked is None or step.items is not None:
+    if step.state is not StepStatus.WAITING or asked is None or step.items is not None:
         return step
     if asked.status is not Status.APPROVED:
         return step
-    return replace(step, state=StepStanding.RUNNING, why="it is approved, and being made")
+    return replace(step, state=StepStatus.RUNNING, why="it is approved, and being made")
 
 
 def may_look(caller: Principal, run: Run) -> bool:
     """Whether it is the caller's own, of which they see all. Raises `NotPermitted`."""
     if run.principal == caller.id and caller.may(Scope.TOOLS_CALL):
         return True
-    permit(caller, Scope.RUNS_READ)
+    require_scope(caller, Scope.RUNS_READ)
     return False
 
 
@@ -405,14 +405,14 @@ class OwnRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookAtOwn:
+class QueryOwnRuns:
     engines: Engines
     show: ShowWorkflow
 
     async def latest(self, caller: Principal, *, limit: int) -> Sequence[OwnRun]:
         """Those that are kept in the database, newest first, without their steps.
         Raises `NotPermitted`."""
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         found = await self.engines.durable.book.page(
             caller,
             statuses=(),
@@ -425,7 +425,7 @@ class LookAtOwn:
 
     async def one(self, caller: Principal, run: RunId) -> OwnRun:
         """That of another does not exist. Raises `NotPermitted`, `RunNotFound`."""
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         found, side = await self.engines.find(caller, run)
         if not _own(caller, found):
             raise RunNotFound(str(run))

@@ -11,35 +11,35 @@ from typing import Final, Protocol
 from portico.engine.core.errors import KeyReused, RunNotFound
 from portico.engine.core.runs import Run, RunStatus, Started
 from portico.engine.ports import Wakeups
-from portico.engine.runs import RunWish
-from portico.gateway.catalog import Catalogues
-from portico.gateway.core.calls import Answer, ResultId, aim_at
-from portico.gateway.ports import Line
-from portico.guard.core.access_request import Act, Action, NeedsApproval
+from portico.engine.runs import RunSpec
+from portico.gateway.catalog import Catalogs
+from portico.gateway.core.calls import ResultId, ToolResult, aim_at
+from portico.gateway.ports import ClientChannel
+from portico.guard.core.access_request import AccessRequest, Action, NeedsApproval
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.policy_gate import Gate
-from portico.guard.ports import Audit, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.workflows.core.plan import BadPlan, Expressions, Plan, PlanFault
+from portico.workflows.core.plan import Expressions, InvalidPlan, Plan, PlanDiagnostic
 from portico.workflows.core.plan_documents import inputs_for, plan_document, read_plan, with_edges
 from portico.workflows.core.plan_learning import LONGEST_INTENT, AcceptedSuggestion, SuggestionId
-from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowReport
+from portico.workflows.core.plan_report import Mode, StepStatus, WorkflowReport
 from portico.workflows.core.saved import OneOfPlanAndName, WorkflowAsksFirst, WorkflowOutgrown
 from portico.workflows.core.texts import as_answer, unfinished
 from portico.workflows.execution import WORKFLOW, Engines
 from portico.workflows.plan_checks import AdmitPlan, Checked, CheckPlan
 from portico.workflows.run_queries import ShowWorkflow, may_look
-from portico.workflows.saved import SavedLook, ShowSaved
+from portico.workflows.saved import SavedWorkflowDetails, ShowSaved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowWish:
+class WorkflowSpec:
     plan: Plan
     inputs: JsonObject = field(default_factory=dict)
     mode: Mode = Mode.DURABLE
@@ -57,13 +57,13 @@ class StartWorkflow:
     engines: Engines
     admit: AdmitPlan
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
 
-    async def __call__(self, caller: Principal, wish: WorkflowWish) -> Started:
-        """Raises `NotPermitted`, `BadPlan`, `BadArguments` for its inputs, `NotInline`,
+    async def __call__(self, caller: Principal, wish: WorkflowSpec) -> Started:
+        """Raises `NotPermitted`, `InvalidPlan`, `InvalidArguments` for its inputs, `NotInline`,
         `VaultClosed`, `KeyReused`, and `TopicRefused` where the caller is not cleared for what it
         would give."""
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         labels = () if wish.label is None else (wish.label,)
         admitted = await self.admit(caller, wish.plan, wish.inputs, mode=wish.mode, labels=labels)
         side = self.engines.of(wish.mode)
@@ -76,16 +76,16 @@ class StartWorkflow:
         if (there := await self._there(caller, wish, handle)) is not None:
             return Started(there, replayed=True)
         kept = await side.outputs().keep(caller, content, handle)
-        given: JsonObject = {"plan": str(kept.result), **admitted.given}
-        its = RunWish(kind=WORKFLOW, input=given, key=wish.key, label=admitted.label)
-        async with self.together(caller):
+        given: JsonObject = {"plan": str(kept.result), **admitted.arguments}
+        its = RunSpec(kind=WORKFLOW, input=given, key=wish.key, label=admitted.label)
+        async with self.unit_of_work(caller):
             started = await side.start_run.started(caller, its)
             if not started.replayed:
                 await self.audit.note(caller, _entry(started.run, wish, admitted.effect))
         return started
 
     async def _there(
-        self, caller: Principal, wish: WorkflowWish, handle: ResultId | None
+        self, caller: Principal, wish: WorkflowSpec, handle: ResultId | None
     ) -> Run | None:
         """What was asked for before under the same key, on either engine, however much its task
         has read since. Raises `KeyReused`."""
@@ -101,7 +101,7 @@ class StartWorkflow:
         return found
 
 
-def _handle(caller: Principal, wish: WorkflowWish, content: JsonObject) -> ResultId | None:
+def _handle(caller: Principal, wish: WorkflowSpec, content: JsonObject) -> ResultId | None:
     """The same for the same wish under the same key, so that asking twice keeps it once."""
     if wish.key is None:
         return None
@@ -110,12 +110,12 @@ def _handle(caller: Principal, wish: WorkflowWish, content: JsonObject) -> Resul
     return ResultId.of_digest(b"plan " + text)
 
 
-def _entry(run: Run, wish: WorkflowWish, effect: Effect) -> AuditEntry:
+def _entry(run: Run, wish: WorkflowSpec, effect: Effect) -> AuditEntry:
     plan = canonical(plan_document(wish.plan))
     return AuditEntry(
         action="workflow.started",
         subject=str(run.id),
-        facts={
+        details={
             "name": wish.plan.name,
             "mode": str(wish.mode),
             "steps": len(wish.plan.steps),
@@ -126,7 +126,7 @@ def _entry(run: Run, wish: WorkflowWish, effect: Effect) -> AuditEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavedWish:
+class SavedRunSpec:
     name: str
     inputs: JsonObject = field(default_factory=dict)
     mode: Mode = Mode.DURABLE
@@ -142,45 +142,47 @@ class StartSaved:
     show_saved: ShowSaved
     check_plan: CheckPlan
     start_workflow: StartWorkflow
-    catalogues: Catalogues
+    catalogues: Catalogs
     gate: Gate
 
-    async def __call__(self, caller: Principal, wish: SavedWish) -> Started:
+    async def __call__(self, caller: Principal, wish: SavedRunSpec) -> Started:
         """Raises `WorkflowNotFound`, `WorkflowOutgrown`, and what starting a plan raises."""
         return await self._start(caller, wish, await self.show_saved.called(caller, wish.name))
 
-    async def by_name(self, caller: Principal, wish: SavedWish) -> Started:
+    async def by_name(self, caller: Principal, wish: SavedRunSpec) -> Started:
         """Raises `NotPermitted`, `Refused`, `WorkflowAsksFirst`, and what is raised above."""
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         look = await self.show_saved.called(caller, wish.name)
         with self.gate.in_front(caller, Action.CALL, str(look.ref)):
             shelf = await self.catalogues.current(caller)
             tool, server = shelf.find(look.ref), shelf.server(look.ref.server)
         aim = aim_at(server, look.ref, tool.effect, tool.pin)
-        decision = await self.gate(Act(caller=caller, aim=aim, arguments=wish.inputs))
+        decision = await self.gate(AccessRequest(caller=caller, target=aim, arguments=wish.inputs))
         if isinstance(decision, NeedsApproval):
             raise WorkflowAsksFirst(str(look.ref), decision.reason)
         return await self._start(caller, wish, look)
 
-    async def admit(self, caller: Principal, wish: SavedWish) -> JsonObject:
+    async def admit(self, caller: Principal, wish: SavedRunSpec) -> JsonObject:
         """The plan, for a run that has called it and carries it out itself. Raises what is raised
         above."""
         look = await self.show_saved.called(caller, wish.name)
         await self._checked(caller, look)
         return look.saved.plan
 
-    async def _checked(self, caller: Principal, look: SavedLook) -> Checked:
-        """Raises `BadPlan`, `WorkflowOutgrown`."""
+    async def _checked(self, caller: Principal, look: SavedWorkflowDetails) -> Checked:
+        """Raises `InvalidPlan`, `WorkflowOutgrown`."""
         checked = await self.check_plan(caller, look.saved.plan)
         if checked.effect.rank > look.saved.effect.rank:
             raise WorkflowOutgrown(look.saved.name, look.saved.effect, checked.effect)
         return checked
 
-    async def _start(self, caller: Principal, wish: SavedWish, look: SavedLook) -> Started:
+    async def _start(
+        self, caller: Principal, wish: SavedRunSpec, look: SavedWorkflowDetails
+    ) -> Started:
         checked = await self._checked(caller, look)
         return await self.start_workflow(
             caller,
-            WorkflowWish(
+            WorkflowSpec(
                 plan=checked.plan,
                 inputs=wish.inputs,
                 mode=wish.mode,
@@ -195,7 +197,7 @@ _OTHERS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunWorkflowWish:
+class RunWorkflowSpec:
     plan: JsonObject | None = None
     name: str | None = None
     suggestion: SuggestionId | None = None
@@ -216,7 +218,7 @@ class RunWorkflowWish:
 class ProposedReferences(Protocol):
     """Guesses where the arguments that a plan leaves out could come from."""
 
-    async def as_faults(self, caller: Principal, plan: Plan) -> Sequence[PlanFault]:
+    async def as_faults(self, caller: Principal, plan: Plan) -> Sequence[PlanDiagnostic]:
         """Each says how it is accepted. None for whoever may not look for tools, or of a plan with
         tools that are not there."""
         ...
@@ -247,13 +249,13 @@ class RunWorkflow:
     take_suggestion: SuggestedPlans
     expressions: Expressions
 
-    async def __call__(self, caller: Principal, wish: RunWorkflowWish) -> Started:
+    async def __call__(self, caller: Principal, wish: RunWorkflowSpec) -> Started:
         """Nothing is called before all of it is right. What a plan leaves out is not guessed: it
         is said where it could come from, and whoever wants that accepts it.
 
-        Raises `NotPermitted`, `OneOfPlanAndName`, `SuggestionNotFound`, `BadPlan`, and what
+        Raises `NotPermitted`, `OneOfPlanAndName`, `SuggestionNotFound`, `InvalidPlan`, and what
         starting it raises."""
-        permit(caller, Scope.TOOLS_CALL)
+        require_scope(caller, Scope.TOOLS_CALL)
         if [wish.plan, wish.name, wish.suggestion].count(None) != _OTHERS:
             raise OneOfPlanAndName
         if wish.suggestion is not None:
@@ -266,7 +268,7 @@ class RunWorkflow:
         return started
 
     async def _suggested(
-        self, caller: Principal, wish: RunWorkflowWish, suggestion: SuggestionId
+        self, caller: Principal, wish: RunWorkflowSpec, suggestion: SuggestionId
     ) -> Started:
         taken = await self.take_suggestion(caller, suggestion)
         plan = await self._checked(caller, taken.plan, wish.accept)
@@ -275,9 +277,9 @@ class RunWorkflow:
         return started
 
     async def _started(
-        self, caller: Principal, wish: RunWorkflowWish, plan: Plan, intent: str | None
+        self, caller: Principal, wish: RunWorkflowSpec, plan: Plan, intent: str | None
     ) -> Started:
-        wanted = WorkflowWish(
+        wanted = WorkflowSpec(
             plan=plan,
             inputs=wish.inputs,
             mode=wish.mode,
@@ -290,22 +292,22 @@ class RunWorkflow:
     async def _checked(
         self, caller: Principal, document: JsonObject, accept: Sequence[str]
     ) -> Plan:
-        """Raises `BadPlan`."""
+        """Raises `InvalidPlan`."""
         plan = read_plan(document, self.expressions)
         if accept:
             plan = with_edges(plan, accept, self.expressions)
         written = plan_document(plan) if accept else document
         try:
             return (await self.check_plan(caller, written)).plan
-        except BadPlan as error:
-            if not any(fault.left_out for fault in error.faults):
+        except InvalidPlan as error:
+            if not any(fault.left_out for fault in error.diagnostics):
                 raise
             proposals = await self.propose_edges.as_faults(caller, plan)
-            raise BadPlan([*error.faults, *proposals]) from error
+            raise InvalidPlan([*error.diagnostics, *proposals]) from error
 
 
-def _saved(wish: RunWorkflowWish) -> SavedWish:
-    return SavedWish(
+def _saved(wish: RunWorkflowSpec) -> SavedRunSpec:
+    return SavedRunSpec(
         name=wish.name or "",
         inputs=wish.inputs,
         mode=wish.mode,
@@ -338,7 +340,7 @@ class WaitForWorkflow:
         run: RunId,
         *,
         patience: timedelta,
-        line: Line | None = None,
+        line: ClientChannel | None = None,
         for_people: bool = False,
     ) -> WorkflowReport:
         """As it is when it has ended, when it goes on only by somebody's word, or when patience
@@ -371,7 +373,7 @@ class _Telling:
     """How many steps are over, when there are more; else from time to time, and a little more than
     before, as clients want it."""
 
-    line: Line | None
+    line: ClientChannel | None
     beat: float
     over: int = -1
     since: float = 0.0
@@ -391,7 +393,7 @@ class _Telling:
 
 
 def _words(report: WorkflowReport) -> str | None:
-    running = [step.id for step in report.steps if step.state is StepStanding.RUNNING]
+    running = [step.id for step in report.steps if step.state is StepStatus.RUNNING]
     more = "" if len(running) <= _NAMED else f" and {len(running) - _NAMED} more"
     return f"running {', '.join(running[:_NAMED])}{more}" if running else None
 
@@ -407,7 +409,7 @@ async def _within(seconds: float, wakeups: Wakeups) -> None:
 class LatestAnswer:
     show: ShowWorkflow
 
-    async def __call__(self, caller: Principal, answer: Answer) -> Answer:
+    async def __call__(self, caller: Principal, answer: ToolResult) -> ToolResult:
         """As it is, if it was the last word, or if nothing is known of its run any more. Raises
         `NotPermitted`."""
         run = unfinished(answer)

@@ -7,23 +7,31 @@ from typing import Final, Protocol
 
 from portico.engine.core.errors import StepFailed
 from portico.engine.ports import Bus
-from portico.gateway.catalog import CATALOGUE, Catalogues
-from portico.gateway.catalog_snapshot import Shelf
-from portico.gateway.core.calls import Answer, about_server
-from portico.gateway.core.catalog_snapshot import Definition, Standing, Tool, ToolRef, slug
+from portico.gateway.catalog import CATALOGUE, Catalogs
+from portico.gateway.catalog_snapshot import CatalogSnapshot
+from portico.gateway.core.calls import ToolResult, about_server
+from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef, ToolStatus, slug
 from portico.gateway.core.discovery import read_tools, tools_read
 from portico.gateway.core.errors import ServerExists, ToolRefused
 from portico.gateway.core.pins import launch_pin, set_pin
 from portico.gateway.core.reserved_metadata import MOST_DEEP
 from portico.gateway.core.server_approval import accepted_server
-from portico.gateway.core.servers import OURS, WORKFLOWS, Era, Identity, Inside, Server, ServerId
+from portico.gateway.core.servers import (
+    OURS,
+    WORKFLOWS,
+    Identity,
+    Inside,
+    ProtocolRevision,
+    Server,
+    ServerId,
+)
 from portico.gateway.ports import Servers, Tools
 from portico.gateway.servers import ClearedServers
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import on_lists
-from portico.guard.ports import Audit, Together
-from portico.guard.principals import permit
+from portico.guard.ports import Audit, UnitOfWork
+from portico.guard.principals import require_scope
 from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.durable import Action
@@ -52,15 +60,15 @@ from portico.workflows.execution import CarryOut
 from portico.workflows.plan_checks import CheckPlan
 from portico.workflows.run_context import (
     Acting,
-    Came,
-    Gave,
+    CallResult,
     LeftOut,
+    Succeeded,
     WentWrong,
     kept_answer,
     needed,
     noted_of,
 )
-from portico.workflows.step_calls import CallWish, OneCall, gave
+from portico.workflows.step_calls import CallSpec, OneCall, gave
 
 # A saved workflow that is called by a run: carried out inside it, and not as a run of its own.
 #
@@ -81,9 +89,9 @@ class InnerWorkflows:
     one_call: OneCall
     expressions: Expressions
 
-    async def __call__(self, acting: Acting, wish: CallWish) -> Came:
+    async def __call__(self, acting: Acting, wish: CallSpec) -> CallResult:
         came = await self.one_call(acting, wish)
-        if not isinstance(came, Gave) or not came.admitted:
+        if not isinstance(came, Succeeded) or not came.admitted:
             return came
         with acting.durable.busy():
             found = admitted(await needed(lambda: acting.document(came)))
@@ -95,8 +103,8 @@ class InnerWorkflows:
             return await self._noted(acting, wish, _raising(error))
         return await self._carried_out(acting, wish, inside)
 
-    def _inside(self, acting: Acting, wish: CallWish, found: Admission) -> CarryOut:
-        """Raises `BadPlan`, and what its inputs are refused by."""
+    def _inside(self, acting: Acting, wish: CallSpec, found: Admission) -> CarryOut:
+        """Raises `InvalidPlan`, and what its inputs are refused by."""
         read = read_plan(found.plan, self.expressions)
         return CarryOut(
             acting=acting,
@@ -107,14 +115,14 @@ class InnerWorkflows:
             prefix=f"{wish.step}/",
         )
 
-    async def _carried_out(self, acting: Acting, wish: CallWish, inside: CarryOut) -> Came:
+    async def _carried_out(self, acting: Acting, wish: CallSpec, inside: CarryOut) -> CallResult:
         if wish.step.count("/") < MOST_DEEP:
             await inside()
         if inside.progress.stopped_by is None and (by := acting.stopped()) is not None:
             return LeftOut(f"the plan was stopped by {by!r}, which failed", stopped=True)
         return await self._ended(acting, wish, inside)
 
-    async def _ended(self, acting: Acting, wish: CallWish, inside: CarryOut) -> Came:
+    async def _ended(self, acting: Acting, wish: CallSpec, inside: CarryOut) -> CallResult:
         async def action(_key: str) -> JsonValue:
             if wish.step.count("/") >= MOST_DEEP:
                 raise WorkflowNestedTooDeep(wish.step.split("/"), MOST_DEEP)
@@ -126,7 +134,7 @@ class InnerWorkflows:
 
         return await self._noted(acting, wish, action)
 
-    async def _noted(self, acting: Acting, wish: CallWish, action: Action) -> Came:
+    async def _noted(self, acting: Acting, wish: CallSpec, action: Action) -> CallResult:
         try:
             return gave(await acting.durable.step(end_of(wish.step), action))
         except StepFailed as failed:
@@ -140,11 +148,11 @@ def _raising(error: PorticoError) -> Action:
     return action
 
 
-def _answer(output: JsonValue) -> Answer:
+def _answer(output: JsonValue) -> ToolResult:
     """As the tool would have given it to somebody else."""
     if isinstance(output, str):
-        return Answer([{"type": "text", "text": output}])
-    return Answer([], output)
+        return ToolResult([{"type": "text", "text": output}])
+    return ToolResult([], output)
 
 
 class SavedWorkflows(Protocol):
@@ -191,10 +199,10 @@ class SaveWorkflow:
     saved: SavedWorkflows
     servers: Servers
     tools: Tools
-    catalogues: Catalogues
+    catalogues: Catalogs
     check_plan: CheckPlan
     tokenizer: Tokenizer
-    together: Together
+    unit_of_work: UnitOfWork
     audit: Audit
     bus: Bus
     clock: Clock
@@ -204,9 +212,9 @@ class SaveWorkflow:
         self, caller: Principal, name: str, document: JsonObject, *, description: str | None = None
     ) -> Saved:
         """To save it is to approve it as a tool: so only those may who also approve others. Raises
-        `NotPermitted`, `BadWorkflowName`, `BadPlan`, `WorkflowCycle`, `WorkflowNestedTooDeep`,
-        `WorkflowSecret`, `ToolRefused`."""
-        permit(caller, Scope.WORKFLOWS_WRITE)
+        `NotPermitted`, `InvalidWorkflowName`, `InvalidPlan`, `WorkflowCycle`,
+        `WorkflowNestedTooDeep`, `WorkflowSecret`, `ToolRefused`."""
+        require_scope(caller, Scope.WORKFLOWS_WRITE)
         workflow_name(name)
         checked = await self.check_plan(_looking(caller), document)
         told = (description or checked.plan.description or _described(checked.plan)).strip()
@@ -283,9 +291,9 @@ class SaveWorkflow:
             approved_by=caller.name,
             approved_at=now,
             identity=IDENTITY,
-            era=Era.MODERN,
+            protocol_revision=ProtocolRevision.MODERN,
         )
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             await self.servers.add(caller, server)
             await self.audit.note(caller, about_server("server.added", server))
 
@@ -301,7 +309,7 @@ class RemoveSaved:
 
     async def __call__(self, caller: Principal, name: str) -> None:
         """What runs of it goes on. Raises `NotPermitted`, `WorkflowNotFound`."""
-        permit(caller, Scope.WORKFLOWS_WRITE)
+        require_scope(caller, Scope.WORKFLOWS_WRITE)
         await self.saved.get(caller, name)
         ours = await server_of(self.servers, caller)
         assert ours is not None  # noqa: S101 # something is saved
@@ -334,15 +342,15 @@ def _entry(
     action: str, name: str, server: Server, saved: SavedWorkflow | None = None
 ) -> AuditEntry:
     facts: Mapping[str, str] = {} if saved is None else {"effect": str(saved.effect)}
-    return AuditEntry(action=action, subject=f"{server.name}.{name}", facts=facts)
+    return AuditEntry(action=action, subject=f"{server.name}.{name}", details=facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavedLook:
+class SavedWorkflowDetails:
     saved: SavedWorkflow
     ref: ToolRef
     """The tool that it is."""
-    standing: Standing
+    status: ToolStatus
     definition: Definition
     plan: JsonObject | None
     """As it was written; None for whoever may not use all that it calls: what it is given stands
@@ -353,15 +361,15 @@ class SavedLook:
 class ListSaved:
     saved: SavedWorkflows
     servers: Servers
-    catalogues: Catalogues
+    catalogues: Catalogs
 
-    async def __call__(self, caller: Principal) -> Sequence[SavedLook]:
+    async def __call__(self, caller: Principal) -> Sequence[SavedWorkflowDetails]:
         """By name; those that the caller could find as tools, and those that wait to be one
         again. Raises `NotPermitted`."""
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         return await self.offered(caller)
 
-    async def offered(self, caller: Principal) -> Sequence[SavedLook]:
+    async def offered(self, caller: Principal) -> Sequence[SavedWorkflowDetails]:
         """The same, for whoever calls one."""
         ours = await server_of(self.servers, caller)
         if ours is None:
@@ -376,12 +384,12 @@ class ListSaved:
 class ShowSaved:
     list_saved: ListSaved
 
-    async def __call__(self, caller: Principal, name: str) -> SavedLook:
+    async def __call__(self, caller: Principal, name: str) -> SavedWorkflowDetails:
         """Raises `NotPermitted`, `WorkflowNotFound`."""
-        permit(caller, Scope.TOOLS_READ)
+        require_scope(caller, Scope.TOOLS_READ)
         return await self.called(caller, name)
 
-    async def called(self, caller: Principal, name: str) -> SavedLook:
+    async def called(self, caller: Principal, name: str) -> SavedWorkflowDetails:
         """The same, for whoever calls it. Raises `WorkflowNotFound`."""
         for look in await self.list_saved.offered(caller):
             if look.saved.name == name:
@@ -389,17 +397,21 @@ class ShowSaved:
         raise WorkflowNotFound(name)
 
 
-def _look(caller: Principal, shelf: Shelf, ref: ToolRef, saved: SavedWorkflow) -> SavedLook | None:
+def _look(
+    caller: Principal, shelf: CatalogSnapshot, ref: ToolRef, saved: SavedWorkflow
+) -> SavedWorkflowDetails | None:
     """None of what the caller may not know of: the tool itself, which the shelf has not if it uses
     a server that was labelled higher since."""
     live, waits = shelf.tools.get(ref), shelf.waiting.get(ref)
     usable = all(on_lists(caller, tool) for tool in tools_of(saved.plan))
     plan = saved.plan if usable else None
     if live is not None:
-        return SavedLook(
-            saved=saved, ref=ref, standing=Standing.LIVE, definition=live.definition, plan=plan
+        return SavedWorkflowDetails(
+            saved=saved, ref=ref, status=ToolStatus.LIVE, definition=live.definition, plan=plan
         )
     if waits is None:
         return None
     definition = waits[1].definition
-    return SavedLook(saved=saved, ref=ref, standing=waits[0], definition=definition, plan=plan)
+    return SavedWorkflowDetails(
+        saved=saved, ref=ref, status=waits[0], definition=definition, plan=plan
+    )

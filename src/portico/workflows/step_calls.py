@@ -11,18 +11,18 @@ from typing import Final, Protocol
 
 from portico.engine.core.errors import StepFailed
 from portico.engine.core.runs import Failure, Run, Step, StepState
-from portico.engine.execution import Lost, patiently
+from portico.engine.execution import Lost, retry_while_unavailable
 from portico.gateway.approved_calls import ReadOutcome
 from portico.gateway.core.calls import (
-    Answer,
     CallClaim,
     Called,
+    ClientCapability,
     ForRun,
     Question,
     ResultId,
-    Wanted,
+    ToolResult,
     claim_of,
-    maybe_made,
+    may_have_executed,
 )
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import (
@@ -34,7 +34,7 @@ from portico.gateway.core.errors import (
     UpstreamDown,
     UpstreamTimedOut,
 )
-from portico.gateway.ports import CallHistory, Line
+from portico.gateway.ports import CallHistory, ClientChannel
 from portico.guard.approvals import Approvals
 from portico.guard.core.approvals import Approval, Outcome, Resolution, Status, Waiter
 from portico.guard.core.errors import (
@@ -56,12 +56,12 @@ from portico.workflows.core.plan_report import StepReport, owner
 from portico.workflows.core.saved import ADMITTED
 from portico.workflows.run_context import (
     Acting,
-    Broken,
-    Came,
-    Gave,
-    Kept,
+    CallResult,
+    DependencyUnavailable,
     LeftOut,
     Stopped,
+    StoredOutput,
+    Succeeded,
     Turns,
     Ungiven,
     WentWrong,
@@ -124,12 +124,12 @@ class ReadEnd:
     clock: Clock
 
     def action(self, acting: Acting, approval: ApprovalId) -> Callable[[str], Awaitable[JsonValue]]:
-        """Of a durable step: where what it gave is kept, that it was left out, or None if it is
-        not over yet. It raises what the request ended in otherwise, and `Broken` if that cannot be
-        read: what was made has not failed for that."""
+        """Of a durable step: where what it gave is kept, that it was left out, or None if it is not
+        over yet. It raises what the request ended in otherwise, and `DependencyUnavailable` if that
+        cannot be read: what was made has not failed for that."""
 
         async def action(_key: str) -> JsonValue:
-            asker = await needed(acting.asker)
+            asker = await needed(acting.requester)
             found = await needed(lambda: self._followed(asker, approval))
             if not found.over_at(self.clock.now()):
                 return None
@@ -143,12 +143,12 @@ class ReadEnd:
 
         return action
 
-    async def _answer(self, asker: Principal, approval: Approval) -> Answer | None:
+    async def _answer(self, requester: Principal, approval: Approval) -> ToolResult | None:
         """None if it was done, and nobody knows what it answered. Raises
-        `ApprovedCallFailed`, `Broken`."""
+        `ApprovedCallFailed`, `DependencyUnavailable`."""
         if approval.outcome is Outcome.DONE and approval.result is None:
             return None
-        called = await needed(lambda: self.read_outcome(asker, approval))
+        called = await needed(lambda: self.read_outcome(requester, approval))
         if called is not None:
             return called.answer
         said_no = approval.result is not None and approval.error is not None
@@ -167,12 +167,12 @@ class ReadEnd:
             raise ApprovalOver(str(approval.id), status, None)
         return approval
 
-    async def _followed(self, asker: Principal, approval: ApprovalId) -> Approval:
+    async def _followed(self, requester: Principal, approval: ApprovalId) -> Approval:
         """The one that was approved in its place, if it was edited."""
-        found = await self.approvals.get(asker, approval)
+        found = await self.approvals.get(requester, approval)
         if found.replaced_by is None:
             return found
-        return await self._followed(asker, found.replaced_by)
+        return await self._followed(requester, found.replaced_by)
 
 
 _PAUSE: Final = timedelta(seconds=1)
@@ -184,8 +184,9 @@ _MOST_PROGRESS: Final = 100
 
 @dataclass(slots=True)
 class ProgressLine:
-    """The gateway's `Line` of a call that nobody listens to: its server can ask nobody, and its
-    words stay unsaid, since others read the events of a run than those who may read its values."""
+    """The gateway's `ClientChannel` of a call that nobody listens to: its server can ask nobody,
+    and its words stay unsaid, since others read the events of a run than those who may read its
+    values."""
 
     durable: Durable
     step: str
@@ -194,7 +195,7 @@ class ProgressLine:
     _last: datetime | None = field(default=None, init=False)
 
     @property
-    def able(self) -> AbstractSet[Wanted]:
+    def able(self) -> AbstractSet[ClientCapability]:
         return frozenset()
 
     @property
@@ -213,7 +214,7 @@ class ProgressLine:
         # cut or to hold up: its answer comes by it.
         with suppress(Lost, PorticoError, TimeoutError):
             async with asyncio.timeout(_PATIENCE):
-                await self.durable.tell(name, "workflow.step_progress", facts)
+                await self.durable.publish(name, "workflow.step_progress", facts)
 
     async def log(self, params: JsonObject) -> None:
         """Nobody asked for it."""
@@ -240,11 +241,12 @@ _AGAIN: Final = (UpstreamDown, UpstreamTimedOut, UpstreamBusy, ToolSaidNo)
 
 Arguments = Callable[[], Awaitable[JsonObject]]
 """Put together when the call is made, and not before: most of them may have to wait for it, and
-what was made already needs none. They raise what cannot be put together, and `Broken`."""
+what was made already needs none. They raise what cannot be put together, and
+`DependencyUnavailable`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallWish:
+class CallSpec:
     step: str
     """The name of its durable step; no two calls of a run have the same."""
     tool: ToolRef
@@ -262,7 +264,7 @@ class Calling(Protocol):
         arguments: JsonObject,
         *,
         whole: bool,
-        line: Line | None,
+        line: ClientChannel | None,
         for_run: ForRun,
     ) -> Called: ...
 
@@ -275,7 +277,7 @@ def approval_topic(step: str, leg: int) -> str:
 @dataclass(frozen=True, slots=True)
 class _Attempt:
     acting: Acting
-    wish: CallWish
+    wish: CallSpec
     name: str
     claim: CallClaim
     line: ProgressLine
@@ -298,11 +300,12 @@ class MakeCall:
     clock: Clock
 
     def action(
-        self, acting: Acting, wish: CallWish, name: str
+        self, acting: Acting, wish: CallSpec, name: str
     ) -> Callable[[str], Awaitable[JsonValue]]:
         """Gives where the answer is kept (`result`, `size`), what was asked (`approval`, `topic`,
         `left`), or why nobody knows what became of it (`uncertain`). Raises what a call raises,
-        `ToolSaidNo`, what putting its arguments together raises, `Stopped` and `Broken`."""
+        `ToolSaidNo`, what putting its arguments together raises, `Stopped` and
+        `DependencyUnavailable`."""
 
         async def action(_key: str) -> JsonValue:
             claim = claim_of(acting.durable.run, name, acting.durable.leg)
@@ -310,10 +313,10 @@ class MakeCall:
             attempt = _Attempt(acting, wish, name, claim, line)
             if await self._begun(attempt):
                 return await self._found(attempt)
-            asker = await patiently(acting.asker)
-            effect = await patiently(lambda: self.effect_of(asker, wish.tool))
+            asker = await retry_while_unavailable(acting.requester)
+            effect = await retry_while_unavailable(lambda: self.effect_of(asker, wish.tool))
             try:
-                if effect.reads_only:
+                if effect.is_read_only:
                     return await self._read(attempt)
                 return await self._write(attempt, effect)
             except Ungiven as ungiven:
@@ -345,7 +348,7 @@ class MakeCall:
         except BegunBefore:
             return await self._found(attempt)
         except PorticoError as error:
-            if not maybe_made(effect, error):
+            if not may_have_executed(effect, error):
                 raise
             return {"uncertain": error.code}
         except Exception as error:  # noqa: BLE001 # whatever it was, it may have been made
@@ -354,7 +357,7 @@ class MakeCall:
             return self._noted_asked(called)
         return await self._written(attempt, called.answer)
 
-    async def _written(self, attempt: _Attempt, answer: Answer) -> JsonValue:
+    async def _written(self, attempt: _Attempt, answer: ToolResult) -> JsonValue:
         tool, keep_as = str(attempt.wish.tool), attempt.claim.result
         try:
             return noted_of(await kept_answer(attempt.acting, tool, answer, keep_as))
@@ -372,36 +375,40 @@ class MakeCall:
         if not (acting.waits and acting.durable.again):
             return False
         caller = acting.durable.caller
-        return bool(await patiently(lambda: self.history.begun(caller, [attempt.claim])))
+        return bool(
+            await retry_while_unavailable(
+                lambda: self.history.find_started(caller, [attempt.claim])
+            )
+        )
 
     async def _found(self, attempt: _Attempt) -> JsonValue:
         """Whoever died after it was answered has kept the answer first. Raises `ToolSaidNo`, and
-        `Broken` if that cannot be looked at."""
+        `DependencyUnavailable` if that cannot be looked at."""
         acting, result = attempt.acting, attempt.claim.result
-        asker = await needed(acting.asker)
+        asker = await needed(acting.requester)
         try:
-            document = await patiently(lambda: acting.outputs.get(asker, result))
+            document = await retry_while_unavailable(lambda: acting.outputs.get(asker, result))
         except ResultNotFound:
             return {"uncertain": BegunBefore.code}
         except PorticoError as error:
-            raise Broken(error) from error
+            raise DependencyUnavailable(error) from error
         if isinstance(document, Mapping) and document.get("isError") is True:
             raise ToolSaidNo(str(attempt.wish.tool), str(result))
-        return noted_of(Kept.of(result, document))
+        return noted_of(StoredOutput.of(result, document))
 
     async def _called(self, attempt: _Attempt) -> Called | _Asked:
         """Raises `Stopped`, and what calling it raises."""
         for _ in range(_MOST_WAITS):
             try:
-                return await patiently(lambda: self._made(attempt))
+                return await retry_while_unavailable(lambda: self._made(attempt))
             except LimitReached as error:
                 await asyncio.sleep(min(error.retry_after.total_seconds(), _LONGEST_WAIT))
-        return await patiently(lambda: self._made(attempt))
+        return await retry_while_unavailable(lambda: self._made(attempt))
 
     async def _made(self, attempt: _Attempt) -> Called | _Asked:
-        """Raises `Stopped`, `Ungiven`, `Broken`, and what calling it raises."""
+        """Raises `Stopped`, `Ungiven`, `DependencyUnavailable`, and what calling it raises."""
         acting, wish = attempt.acting, attempt.wish
-        asker, run = await acting.asker(), acting.durable.run
+        asker, run = await acting.requester(), acting.durable.run
         topic = approval_topic(attempt.name, acting.durable.leg)
         waiter = Waiter(run, topic, acting.label) if acting.waits else None
         async with self.runs(run), self.servers((asker.space, wish.tool.server)):
@@ -436,8 +443,8 @@ class MakeCall:
         }
 
 
-async def _given(wish: CallWish) -> JsonObject:
-    """Raises `Ungiven`, `Broken`."""
+async def _given(wish: CallSpec) -> JsonObject:
+    """Raises `Ungiven`, `DependencyUnavailable`."""
     try:
         return await wish.arguments()
     except PorticoError as error:
@@ -452,7 +459,7 @@ async def _tell_retried(attempt: _Attempt, number: int, code: str, pause: float)
         "seconds": pause,
     }
     name = f"{attempt.name}:retried:{number}"
-    await attempt.acting.durable.tell(name, "workflow.step_retried", facts)
+    await attempt.acting.durable.publish(name, "workflow.step_retried", facts)
 
 
 # One call of a run, through the guard, once.
@@ -483,7 +490,7 @@ class StepCall:
     make: MakeCall
     read_end: ReadEnd
 
-    async def __call__(self, acting: Acting, wish: CallWish) -> Came:
+    async def __call__(self, acting: Acting, wish: CallSpec) -> CallResult:
         """What it came to; it raises nothing of that."""
         number = 1
         while True:
@@ -502,8 +509,8 @@ class StepCall:
             number += 1
 
     async def _followed(
-        self, acting: Acting, wish: CallWish, number: int, noted: JsonValue
-    ) -> Came | None:
+        self, acting: Acting, wish: CallSpec, number: int, noted: JsonValue
+    ) -> CallResult | None:
         """None if somebody wants it to be tried again. Raises `StepFailed`."""
         match noted:
             case {"approval": str(approval), "topic": str(topic), "left": int() | float() as left}:
@@ -515,8 +522,8 @@ class StepCall:
                 return gave(noted)
 
     async def _approved(
-        self, acting: Acting, wish: CallWish, number: int, asked: _AwaitedApproval
-    ) -> Came:
+        self, acting: Acting, wish: CallSpec, number: int, asked: _AwaitedApproval
+    ) -> CallResult:
         """Raises `StepFailed`."""
         name = wish.step if number == 1 else f"{wish.step}~{number}"
         durable, approval = acting.durable, asked.approval
@@ -525,7 +532,7 @@ class StepCall:
             "tool": str(wish.tool),
             "approval": str(approval),
         }
-        await durable.tell(f"{name}:waiting", "workflow.step_waiting", facts)
+        await durable.publish(f"{name}:waiting", "workflow.step_waiting", facts)
         patience: timedelta | None = asked.left + _LATER
         for look in count(1):
             topic = later_topic(asked.topic, look)
@@ -537,13 +544,15 @@ class StepCall:
             patience = min(_LATER * 2**look, _SELDOM)
             if isinstance(told, Mapping) and told.get("uncertain") is True:
                 unknown = {**facts, "attempt": number, "why": "approved_call_uncertain"}
-                await durable.tell(f"{name}:uncertain:{look}+", "workflow.step_uncertain", unknown)
+                await durable.publish(
+                    f"{name}:uncertain:{look}+", "workflow.step_uncertain", unknown
+                )
                 patience = None
         raise AssertionError  # counting has no end
 
     async def _uncertain(
-        self, acting: Acting, wish: CallWish, number: int, why: str
-    ) -> Came | None:
+        self, acting: Acting, wish: CallSpec, number: int, why: str
+    ) -> CallResult | None:
         """Raises `StepFailed`."""
         durable = acting.durable
         topic = uncertain_topic(wish.step, number)
@@ -553,7 +562,7 @@ class StepCall:
             "attempt": number,
             "why": why,
         }
-        await durable.tell(f"{wish.step}:uncertain:{number}", "workflow.step_uncertain", facts)
+        await durable.publish(f"{wish.step}:uncertain:{number}", "workflow.step_uncertain", facts)
         told = await durable.wait_for_signal(topic)
         by = told.get("by") if isinstance(told, Mapping) else None
         match told:
@@ -564,17 +573,17 @@ class StepCall:
             case _:
                 return LeftOut(f"{by} says that it was not done, and shall not be")
 
-    async def _said_done(self, acting: Acting, wish: CallWish, number: int) -> Came:
+    async def _said_done(self, acting: Acting, wish: CallSpec, number: int) -> CallResult:
         async def action(_key: str) -> JsonValue:
             return noted_of(await needed(lambda: kept_unknown(acting)))
 
         return gave(await acting.durable.step(f"{wish.step}~said-{number}", action))
 
 
-def gave(noted: JsonValue) -> Came:
+def gave(noted: JsonValue) -> CallResult:
     match noted:
         case {"result": str(result), "size": int(size), **more}:
-            return Gave(ResultId.parse(result), size, more.get(ADMITTED) is True)
+            return Succeeded(ResultId.parse(result), size, more.get(ADMITTED) is True)
         case _:
             return WentWrong(Failure("BadJournal", "The journal does not say what it gave."))
 
@@ -588,6 +597,6 @@ def _left_out(noted: JsonValue) -> LeftOut | None:
 
 
 class OneCall(Protocol):
-    async def __call__(self, acting: Acting, wish: CallWish) -> Came:
+    async def __call__(self, acting: Acting, wish: CallSpec) -> CallResult:
         """What it came to; it raises nothing of that."""
         ...

@@ -29,30 +29,30 @@ from portico.adapters.builtin.tool import BuiltinTool
 from portico.adapters.builtin.web import Fetch, SendRequest
 from portico.adapters.json_schema import JsonSchemaCheck
 from portico.agents.core.model_requests import ModelInfo
-from portico.app.gateway import HouseDoors
+from portico.app.gateway import InternalParts
 from portico.engine.core.errors import RunNotFound
-from portico.gateway.core.calls import Answer, Figures, OnBehalf, Target
+from portico.gateway.core.calls import CallStats, OnBehalf, ToolResult, UpstreamTarget
 from portico.gateway.core.pins import launch_pin
 from portico.gateway.policy_targets import Weighed
-from portico.guard.core.access_request import Aim, Allowed
+from portico.guard.core.access_request import ActionTarget, Allowed
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
-from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.requests import Box, Files, Interpreter, Web
+from portico.sandbox.core.errors import SandboxUnavailable
+from portico.sandbox.requests import Files, Interpreter, Sandbox, Web
 from portico.testing.guard import a_person
-from portico.testing.sandbox import MemoryFiles, ScriptedBox, ScriptedInterpreter, ScriptedWeb
+from portico.testing.sandbox import MemoryFiles, ScriptedInterpreter, ScriptedSandbox, ScriptedWeb
 from portico.workflows.run_queries import OwnRun
 
 ANA, BEN = a_person("ana"), a_person("ben")
 SECONDS = timedelta(seconds=30)
-NOTHING_CALLED = Figures("read", 0, 0, timedelta(), timedelta(), timedelta(), None)
+NOTHING_CALLED = CallStats("read", 0, 0, timedelta(), timedelta(), timedelta(), None)
 
 
-def target(caller: Principal = ANA, server: str = "builtin") -> Target:
-    return Target(
+def target(caller: Principal = ANA, server: str = "builtin") -> UpstreamTarget:
+    return UpstreamTarget(
         space=caller.space,
         server=server,
         launch=LAUNCH,
@@ -62,12 +62,12 @@ def target(caller: Principal = ANA, server: str = "builtin") -> Target:
     )
 
 
-def scripted_house() -> HouseDoors:
+def scripted_house() -> InternalParts:
     """There is nobody and nothing in it yet."""
-    return HouseDoors(
+    return InternalParts(
         models=no_models,
         runs=ScriptedRuns(),
-        measures=Measures(figures=no_figures),
+        measures=Measures(metrics=no_figures),
         weigh=weigh_nothing,
         tell=told_to_all,
     )
@@ -79,7 +79,7 @@ async def no_models(_caller: Principal) -> Sequence[ModelInfo]:
 
 async def no_figures(
     _caller: Principal, *, server: str | None = None, within: timedelta
-) -> Sequence[Figures]:
+) -> Sequence[CallStats]:
     assert within
     return [] if server is None else [NOTHING_CALLED]
 
@@ -87,8 +87,8 @@ async def no_figures(
 async def weigh_nothing(
     _caller: Principal, tool: str, arguments: JsonObject | None = None
 ) -> Weighed:
-    aim = Aim(tool=tool, server="files", effect=Effect.PURE, pin="p")
-    return Weighed(aim=aim, decision=Allowed("default:reads", f"it only reads {arguments}"))
+    aim = ActionTarget(tool=tool, server="files", effect=Effect.PURE, pin="p")
+    return Weighed(target=aim, decision=Allowed("default:reads", f"it only reads {arguments}"))
 
 
 async def told_to_all(_caller: Principal, _title: str, _text: str) -> Label:
@@ -110,17 +110,17 @@ class ScriptedRuns:
 
 
 def every_tool(
-    box: Box | None,
+    box: Sandbox | None,
     web: Web,
     interpreter: Interpreter,
     workspaces: Workspaces,
-    house: HouseDoors | None = None,
+    house: InternalParts | None = None,
 ) -> list[BuiltinTool]:
     about = house or scripted_house()
 
-    async def open_box() -> Box:
+    async def open_box() -> Sandbox:
         if box is None:
-            raise BoxUnavailable("there are no user namespaces", fix="Install bubblewrap.")
+            raise SandboxUnavailable("there are no user namespaces", fix="Install bubblewrap.")
         return box
 
     async def open_web() -> Web:
@@ -151,12 +151,12 @@ def every_tool(
 @dataclass
 class Bench:
     root: Path
-    box: ScriptedBox | None = field(default_factory=ScriptedBox)
+    box: ScriptedSandbox | None = field(default_factory=ScriptedSandbox)
     web: ScriptedWeb = field(default_factory=ScriptedWeb)
     interpreter: ScriptedInterpreter = field(default_factory=ScriptedInterpreter)
     largest: int = 1_000_000
     folders: dict[Path, MemoryFiles] = field(default_factory=dict)
-    house: HouseDoors = field(default_factory=scripted_house)
+    house: InternalParts = field(default_factory=scripted_house)
 
     def __post_init__(self) -> None:
         self.workspaces = Workspaces(self.root, self._open, largest=self.largest)
@@ -169,22 +169,24 @@ class Bench:
     def _open(self, folder: Path) -> Files:
         return self.folders.setdefault(folder, MemoryFiles())
 
-    async def __call__(self, tool: str, by: Principal = ANA, /, **arguments: JsonValue) -> Answer:
+    async def __call__(
+        self, tool: str, by: Principal = ANA, /, **arguments: JsonValue
+    ) -> ToolResult:
         """As the gateway does: what is given fits the schema; and what comes back fits too."""
         check = JsonSchemaCheck()
         said = self.schemas[tool]
-        assert check.flaws(cast("JsonObject", said["inputSchema"]), arguments) == []
+        assert check.field_errors(cast("JsonObject", said["inputSchema"]), arguments) == []
         answer = await self.tools.call(target(by), tool, arguments, timeout=SECONDS)
         if not answer.failed:
-            assert check.flaws(cast("JsonObject", said["outputSchema"]), facts(answer)) == []
+            assert check.field_errors(cast("JsonObject", said["outputSchema"]), facts(answer)) == []
         return answer
 
 
-def facts(answer: Answer) -> Mapping[str, Any]:
+def facts(answer: ToolResult) -> Mapping[str, Any]:
     assert isinstance(answer.structured, Mapping)
     return answer.structured
 
 
-def words(answer: Answer) -> str:
+def words(answer: ToolResult) -> str:
     [block] = answer.content
     return str(block["text"])

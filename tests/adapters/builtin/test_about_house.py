@@ -9,11 +9,11 @@ import pytest
 
 from portico.adapters.builtin.status import Measures, Spent
 from portico.agents.core.model_requests import FREE, ModelInfo, ModelRef, Price, Support
-from portico.app.gateway import HouseDoors
-from portico.gateway.core.calls import Figures
+from portico.app.gateway import InternalParts
+from portico.gateway.core.calls import CallStats
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.policy_targets import Weighed
-from portico.guard.core.access_request import Aim, Decision, Denied, NeedsApproval
+from portico.guard.core.access_request import ActionTarget, Decision, Denied, NeedsApproval
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject
@@ -114,15 +114,15 @@ async def test_figures_are_of_the_time_and_the_server_that_were_asked_for(tmp_pa
 
     async def figures(
         caller: Principal, *, server: str | None = None, within: timedelta
-    ) -> list[Figures]:
+    ) -> list[CallStats]:
         asked.append((caller.name, server, within))
         half, whole = timedelta(milliseconds=500), timedelta(seconds=1)
-        return [Figures("read", 4, 1, half, whole, whole, BEGINNING)]
+        return [CallStats("read", 4, 1, half, whole, whole, BEGINNING)]
 
     async def spent(_caller: Principal, _within: timedelta) -> Spent:
         return Spent(turns=3, input_tokens=1_200, output_tokens=80, dollars=Decimal("0.02"))
 
-    measures = Measures(figures=figures, spending=spent)
+    measures = Measures(metrics=figures, spending=spent)
     bench = Bench(tmp_path, house=replace(scripted_house(), measures=measures))
 
     answer = await bench("metrics", BEN, hours=2, server="files")
@@ -143,7 +143,7 @@ async def test_what_others_spend_through_an_agent_is_not_told_in_its_runs(tmp_pa
 
     counted, uncounted = (
         Bench(tmp_path, house=replace(scripted_house(), measures=measures))
-        for measures in (Measures(figures=no_figures, spending=spent), Measures(figures=no_figures))
+        for measures in (Measures(metrics=no_figures, spending=spent), Measures(metrics=no_figures))
     )
     task = ContextId.mint(BEGINNING, SeededEntropy("task"))
     agent = replace(BEN, kind=PrincipalKind.AGENT, key=None, context=task)
@@ -171,8 +171,8 @@ async def test_what_would_be_decided_is_told_with_its_rule(
 ) -> None:
     async def weigh(_caller: Principal, tool: str, arguments: JsonObject | None = None) -> Weighed:
         assert arguments == {"path": 7}
-        aim = Aim(tool=tool, server="files", effect=Effect.IRREVERSIBLE, pin="p")
-        return Weighed(aim=aim, decision=decision, flaws=("path: 7 is no text",))
+        aim = ActionTarget(tool=tool, server="files", effect=Effect.IRREVERSIBLE, pin="p")
+        return Weighed(target=aim, decision=decision, field_errors=("path: 7 is no text",))
 
     bench = Bench(tmp_path, house=replace(scripted_house(), weigh=weigh))
 
@@ -222,12 +222,12 @@ async def test_nothing_is_told_to_nobody(tmp_path: Path) -> None:
 
 
 async def test_what_has_nobody_to_ask_is_not_offered(tmp_path: Path) -> None:
-    tools = Bench(tmp_path, house=HouseDoors(models=models)).tools
+    tools = Bench(tmp_path, house=InternalParts(models=models)).tools
 
     offered = {str(tool["name"]) for tool in (await tools.look(target())).tools}
 
     assert "models_info" in offered
     assert not offered & {"workflow_state", "metrics", "check_permission", "notify"}
-    assert "There is no notify" in str(tools.vitals(ANA.space, "builtin").lacking)
+    assert "There is no notify" in str(tools.health(ANA.space, "builtin").lacking)
     with pytest.raises(UpstreamDown, match="not put together"):
         await tools.call(target(), "notify", {"title": "hello"}, timeout=SECONDS)

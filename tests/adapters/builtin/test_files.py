@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 
 from portico.adapters.builtin import files
 from portico.adapters.builtin.files import Workspaces
-from portico.adapters.builtin.tool import Errand
+from portico.adapters.builtin.tool import ToolInvocation
 from portico.testing.sandbox import MemoryFiles
 from tests.adapters.builtin.bench import ANA, BEN, Bench, facts, words
 
@@ -217,7 +217,7 @@ async def test_as_root_it_belongs_to_whoever_runs_in_the_box(tmp_path: Path) -> 
     owner = files.Owner(65534, 65534)
     workspaces = Workspaces(tmp_path, lambda _: MemoryFiles(), owner=owner)
 
-    made = await workspaces.of(Errand(space=ANA.space, caller=ANA.id, seconds=1))
+    made = await workspaces.of(ToolInvocation(space=ANA.space, caller=ANA.id, seconds=1))
 
     assert (made.folder.stat().st_uid, made.folder.stat().st_gid) == (65534, 65534)
     assert made.folder.parent.stat().st_uid == 0

@@ -9,21 +9,21 @@ import pytest
 
 from portico.adapters.builtin.files import Workspaces
 from portico.adapters.builtin.programs import Shell
-from portico.adapters.builtin.tool import Errand
+from portico.adapters.builtin.tool import ToolInvocation
 from portico.sandbox.core.errors import (
     AddressRefused,
-    BadProfile,
-    BoxUnavailable,
     CodeRefused,
     FetchFailed,
+    InvalidProfile,
+    SandboxUnavailable,
 )
-from portico.sandbox.core.profile import Fetched, Network, Order, Request
+from portico.sandbox.core.profile import Fetched, Network, Request, SandboxCommand
 from portico.sandbox.core.requests import CodeEnd, CodeOutcome, End, Outcome
-from portico.sandbox.requests import Box
+from portico.sandbox.requests import Sandbox
 from portico.testing.sandbox import (
     MemoryFiles,
-    ScriptedBox,
     ScriptedInterpreter,
+    ScriptedSandbox,
     ScriptedWeb,
     exited,
 )
@@ -37,7 +37,7 @@ def ended(end: End, code: int | None = -9) -> Outcome:
 async def test_a_command_runs_in_the_callers_workspace_and_reaches_nothing_else(
     tmp_path: Path,
 ) -> None:
-    box = ScriptedBox()
+    box = ScriptedSandbox()
 
     await Bench(tmp_path, box)("shell", command="ls | wc", input="é")
 
@@ -52,7 +52,7 @@ async def test_a_command_runs_in_the_callers_workspace_and_reaches_nothing_else(
 
 
 async def test_it_has_no_more_time_than_the_call(tmp_path: Path) -> None:
-    box = ScriptedBox()
+    box = ScriptedSandbox()
     soon = timedelta(seconds=3)
 
     await Bench(tmp_path, box).tools.call(target(), "shell", {"command": "x"}, timeout=soon)
@@ -80,7 +80,7 @@ async def test_it_has_no_more_time_than_the_call(tmp_path: Path) -> None:
 async def test_exit_code_and_both_streams_are_told_apart(
     tmp_path: Path, outcome: Outcome, told: dict[str, object], shown: str
 ) -> None:
-    answer = await Bench(tmp_path, ScriptedBox(outcome))("shell", command="x")
+    answer = await Bench(tmp_path, ScriptedSandbox(outcome))("shell", command="x")
 
     assert not answer.failed
     assert facts(answer) == {**told, "ended_by": "exited", "seconds": 0.01}
@@ -100,7 +100,7 @@ async def test_exit_code_and_both_streams_are_told_apart(
 async def test_which_limit_ended_it_is_told_with_what_it_had_written(
     tmp_path: Path, end: End, code: int, name: str, why: str
 ) -> None:
-    answer = await Bench(tmp_path, ScriptedBox(ended(end, code)))("shell", command="x")
+    answer = await Bench(tmp_path, ScriptedSandbox(ended(end, code)))("shell", command="x")
 
     assert answer.failed
     assert facts(answer)["code"] == name
@@ -110,11 +110,13 @@ async def test_which_limit_ended_it_is_told_with_what_it_had_written(
     assert "so far" in words(answer)
 
 
-@pytest.mark.parametrize("error", [BoxUnavailable("no kernel"), BadProfile("no such folder")])
+@pytest.mark.parametrize(
+    "error", [SandboxUnavailable("no kernel"), InvalidProfile("no such folder")]
+)
 async def test_what_the_box_refuses_is_a_failure_with_a_code_and_a_fix(
-    tmp_path: Path, error: BoxUnavailable | BadProfile
+    tmp_path: Path, error: SandboxUnavailable | InvalidProfile
 ) -> None:
-    answer = await Bench(tmp_path, ScriptedBox(error))("shell", command="x")
+    answer = await Bench(tmp_path, ScriptedSandbox(error))("shell", command="x")
 
     assert answer.failed
     assert facts(answer) == {"code": error.code, "message": str(error), "fix": error.fix}
@@ -122,9 +124,9 @@ async def test_what_the_box_refuses_is_a_failure_with_a_code_and_a_fix(
 
 
 async def test_cancelling_the_call_ends_the_box(tmp_path: Path) -> None:
-    box = ScriptedBox(None)
+    box = ScriptedSandbox(None)
     call = asyncio.ensure_future(Bench(tmp_path, box)("shell", command="sleep 99"))
-    await box.begun.wait()
+    await box.started.wait()
 
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -137,22 +139,22 @@ async def test_a_command_waits_for_its_turn_and_gives_it_back(tmp_path: Path) ->
     turns = asyncio.Semaphore(1)
     taken: list[bool] = []
 
-    def run(_order: Order, _given: bytes) -> Outcome:
+    def run(_order: SandboxCommand, _given: bytes) -> Outcome:
         taken.append(turns.locked())
         return exited()
 
-    async def open_box() -> Box:
-        return ScriptedBox(run)
+    async def open_box() -> Sandbox:
+        return ScriptedSandbox(run)
 
     shell = Shell(open_box, Workspaces(tmp_path, lambda _: MemoryFiles()), turns)
-    await shell({"command": "x"}, Errand(space=ANA.space, caller=ANA.id, seconds=5))
+    await shell({"command": "x"}, ToolInvocation(space=ANA.space, caller=ANA.id, seconds=5))
 
     assert taken == [True]
     assert not turns.locked()
 
 
 async def test_no_file_can_grow_beyond_what_the_workspace_has_left(tmp_path: Path) -> None:
-    box = ScriptedBox()
+    box = ScriptedSandbox()
     bench = Bench(tmp_path, box, largest=1_000)
     await bench("shell", command="x")
     folder = tmp_path / str(ANA.space) / str(ANA.id)

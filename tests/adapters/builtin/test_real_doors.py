@@ -27,10 +27,10 @@ from portico.adapters.sandbox.bubblewrap import BubblewrapBox
 from portico.adapters.sandbox.landlock import LandlockBox
 from portico.adapters.sandbox.runner import account_for
 from portico.app.gateway_wiring import Limits, assemble_gateway
-from portico.gateway.core.calls import Answer, Verb
+from portico.gateway.core.calls import ToolResult, Verb
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import (
-    BadArguments,
+    InvalidArguments,
     WrongVerb,
 )
 from portico.gateway.core.server_approval import Proposed
@@ -40,14 +40,14 @@ from portico.guard.core.principals import Role
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
-from portico.sandbox.core.profile import Place
-from portico.sandbox.requests import Box
+from portico.sandbox.core.profile import NetworkEndpoint
+from portico.sandbox.requests import Sandbox
 from portico.testing.engine import MemoryBus
 from portico.testing.gateway import ScriptedUpstreams
 from portico.testing.gateway_fakes import memory_gateway
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock
-from portico.testing.sandbox import HOLDS, ScriptedBox, ScriptedInterpreter, ScriptedWeb, exited
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock
+from portico.testing.sandbox import HOLDS, ScriptedInterpreter, ScriptedSandbox, ScriptedWeb, exited
 from tests.adapters.builtin.bench import ANA, BEN, SECONDS, Bench, every_tool, facts, target
 from tests.servers import reachable_folder
 
@@ -58,9 +58,11 @@ LINUX = pytest.mark.skipif(not Path("/proc/self/ns").exists(), reason="the box i
 class Real:
     tools: BuiltinTools
     root: Path
-    box: Box | None = None
+    box: Sandbox | None = None
 
-    async def __call__(self, tool: str, by: Principal = ANA, /, **arguments: JsonValue) -> Answer:
+    async def __call__(
+        self, tool: str, by: Principal = ANA, /, **arguments: JsonValue
+    ) -> ToolResult:
         return await self.tools.call(target(by), tool, arguments, timeout=SECONDS)
 
     async def shell(self, command: str, by: Principal = ANA) -> Any:
@@ -90,7 +92,7 @@ def real(request: pytest.FixtureRequest, root: Path) -> Real:
     return opened(root, box)
 
 
-def opened(root: Path, box: Box | None, *, largest: int = 10_000_000) -> Real:
+def opened(root: Path, box: Sandbox | None, *, largest: int = 10_000_000) -> Real:
     account = account_for("nobody")
     owner = Owner(account.uid, account.gid) if account.switch else None
     workspaces = Workspaces(root, FolderFiles, owner=owner, largest=largest)
@@ -183,7 +185,7 @@ class House:
     """The whole gateway on doors in memory, with our own server in it."""
 
     def __init__(self, bench: Bench) -> None:
-        world, bus, clock = MemoryWorld(), MemoryBus(), TickingClock()
+        world, bus, clock = InMemoryStore(), MemoryBus(), TickingClock()
         world.spaces[ROOT.space] = a_space()
         for each in (an_identity("root"), an_identity("max")):
             world.identities.insert((each.space, each.id), each)
@@ -198,7 +200,7 @@ class House:
         )
         keep = KeepBuiltin(
             servers=doors.servers,
-            together=doors.together,
+            unit_of_work=doors.unit_of_work,
             audit=doors.audit,
             bus=bus,
             clock=clock,
@@ -253,7 +255,7 @@ async def test_each_tool_is_found_by_what_it_is_for(tmp_path: Path) -> None:
 async def test_a_call_is_for_whoever_calls_and_goes_through_the_door_of_its_effect(
     tmp_path: Path,
 ) -> None:
-    box = ScriptedBox(exited("hi\n"))
+    box = ScriptedSandbox(exited("hi\n"))
     home = House(Bench(tmp_path, box))
     await home.approve()
 
@@ -281,19 +283,19 @@ async def test_what_its_schema_does_not_ask_for_never_gets_there(tmp_path: Path)
         ("send_request", {"url": "https://a", "method": "GET"}),
         ("run_code", {"program": "1", "inputs": {"a b": 1}}),
     ]
-    box = ScriptedBox()
+    box = ScriptedSandbox()
     home = House(Bench(tmp_path, box))
     await home.approve()
 
     for tool, arguments in wrong:
-        with pytest.raises(BadArguments):
+        with pytest.raises(InvalidArguments):
             await home.use.call_tool(MAX, ToolRef(BUILTIN, tool), arguments)
 
     assert box.runs == []
 
 
 @asynccontextmanager
-async def a_site(body: bytes) -> AsyncIterator[Place]:
+async def a_site(body: bytes) -> AsyncIterator[NetworkEndpoint]:
     """Answers whatever it is asked with the same."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -307,7 +309,7 @@ async def a_site(body: bytes) -> AsyncIterator[Place]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
-        yield Place("127.0.0.1", server.sockets[0].getsockname()[1])
+        yield NetworkEndpoint("127.0.0.1", server.sockets[0].getsockname()[1])
 
 
 async def test_the_web_is_reached_where_it_was_allowed_and_nowhere_else(root: Path) -> None:

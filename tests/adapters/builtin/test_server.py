@@ -16,7 +16,7 @@ from portico.adapters.builtin import server
 from portico.adapters.builtin.server import INSTRUCTIONS, LAUNCH, OFFERED, VERSION, RoutedUpstreams
 from portico.adapters.json_schema import JsonSchemaCheck
 from portico.adapters.system.shipped_lists import shipped_effects
-from portico.gateway.core.calls import OnBehalf, Phase, Target
+from portico.gateway.core.calls import OnBehalf, Phase, UpstreamTarget
 from portico.gateway.core.discovery import read_instructions, read_tools
 from portico.gateway.core.errors import (
     OfferNotFound,
@@ -29,7 +29,7 @@ from portico.gateway.core.server_approval import propose
 from portico.gateway.core.servers import BUILTIN, Inside, Stdio
 from portico.kernel.effect import Effect
 from portico.testing.gateway import ScriptedUpstreams, a_server, seen, text
-from portico.testing.sandbox import ScriptedBox
+from portico.testing.sandbox import ScriptedSandbox
 from tests.adapters.builtin.bench import ANA, SECONDS, Bench, target
 
 NAMES = [offered.name for offered in OFFERED]
@@ -43,9 +43,9 @@ async def test_it_offers_all_of_its_tools_but_no_shell_without_a_box(tmp_path: P
 
     assert [tool["name"] for tool in all_of_it.tools] == NAMES
     assert all_of_it.identity.name == "Portico"
-    assert whole.vitals(ANA.space, "builtin").lacking is None
+    assert whole.health(ANA.space, "builtin").lacking is None
     assert [tool["name"] for tool in rest.tools] == NAMES[1:]
-    assert boxless.vitals(ANA.space, "builtin").lacking == (
+    assert boxless.health(ANA.space, "builtin").lacking == (
         "There is no shell: Nothing can be run here: there are no user namespaces. "
         "Install bubblewrap."
     )
@@ -70,12 +70,12 @@ async def test_it_has_nothing_but_its_tools_and_does_nothing_for_nobody(tmp_path
 
 
 async def test_stopping_it_ends_what_it_does_and_it_serves_again(tmp_path: Path) -> None:
-    box = ScriptedBox(None)
+    box = ScriptedSandbox(None)
     bench = Bench(tmp_path, box)
     tools = bench.tools
     call = asyncio.ensure_future(tools.call(target(), "shell", {"command": "x"}, timeout=SECONDS))
-    await box.begun.wait()
-    before = tools.vitals(ANA.space, "builtin")
+    await box.started.wait()
+    before = tools.health(ANA.space, "builtin")
 
     await tools.stop(ANA.space, "other")
     await tools.stop(ANA.space, "builtin")
@@ -84,7 +84,7 @@ async def test_stopping_it_ends_what_it_does_and_it_serves_again(tmp_path: Path)
         await call
     assert told.value.reached
     assert (before.phase, before.calls_now) == (Phase.RUNNING, 1)
-    assert tools.vitals(ANA.space, "builtin").phase is Phase.IDLE
+    assert tools.health(ANA.space, "builtin").phase is Phase.IDLE
     assert box.ended == 1
     assert not (await bench("list_files")).failed
 
@@ -93,7 +93,7 @@ async def test_a_tool_that_does_not_keep_its_limits_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "_MARGIN", 0.0)
-    box = ScriptedBox(None)
+    box = ScriptedSandbox(None)
     soon = timedelta(milliseconds=1)
 
     with pytest.raises(UpstreamTimedOut, match=r"builtin\.shell"):
@@ -131,14 +131,14 @@ async def test_each_is_told_how_it_is_and_stopped_by_its_own(tmp_path: Path) -> 
 
     await ways.stop(ANA.space, "files")
 
-    assert ways.vitals(ANA.space, "builtin").lacking is not None
-    assert ways.vitals(ANA.space, "files").phase is Phase.RUNNING
+    assert ways.health(ANA.space, "builtin").lacking is not None
+    assert ways.health(ANA.space, "files").phase is Phase.RUNNING
     assert outside.stopped == ["files"]
 
 
 def test_only_a_part_of_portico_is_told_who_calls_and_acts_for_them() -> None:
     ours, others = (
-        Target.of(ANA.space, server, ANA.id, acting=OnBehalf(ANA))
+        UpstreamTarget.of(ANA.space, server, ANA.id, acting=OnBehalf(ANA))
         for server in (a_server("builtin", launch=LAUNCH), a_server())
     )
 
@@ -175,13 +175,13 @@ def test_each_tool_is_fit_to_be_approved_and_says_nothing_better_of_itself() -> 
         assert definition.output_schema is not None
 
         proposal = propose(definition, shipped=shipped_effects(), package=package_of(LAUNCH))
-        JsonSchemaCheck().flaws(definition.output_schema, {})
+        JsonSchemaCheck().field_errors(definition.output_schema, {})
 
         assert proposal.effect is offered.effect
         assert proposal.why == f"listed for builtin {VERSION}"
-        assert definition.annotations["readOnlyHint"] is offered.effect.reads_only
+        assert definition.annotations["readOnlyHint"] is offered.effect.is_read_only
         assert definition.annotations["openWorldHint"] is (offered.effect in outside)
-        assert JsonSchemaCheck().flaws(definition.input_schema, {"nobody": "asked"})
+        assert JsonSchemaCheck().field_errors(definition.input_schema, {"nobody": "asked"})
         assert len(definition.description) > 40
         assert definition.title
 
@@ -193,14 +193,14 @@ LATE = {
 }
 SCRIPT = """
 import sys
-from portico.app.gateway import BuiltinDoors, open_builtin
-from portico.app.app_context import Ground
+from portico.app.gateway import BuiltinDependencies, open_builtin
+from portico.app.app_context import AppContext
 
 async def no_box():
     raise NotImplementedError
 
-ground = Ground()
-open_builtin(ground, BuiltinDoors(ground), no_box)
+context = AppContext()
+open_builtin(context, BuiltinDependencies(context), no_box)
 print(*sys.modules, sep="\\n")
 """
 

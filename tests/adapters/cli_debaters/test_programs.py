@@ -18,23 +18,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.cli_debaters import debaters
-from portico.adapters.cli_debaters.debaters import Availability, ProgramVoices
+from portico.adapters.cli_debaters.debaters import Availability, ProgramDebaters
 from portico.adapters.cli_debaters.programs import (
     DIALECTS,
     USUAL,
     Dialect,
-    Heard,
     Program,
+    ProgramOutput,
     is_strict,
     programs_of,
 )
 from portico.adapters.tokens import O200k
-from portico.debate.core.debaters import VoiceKind, VoiceReply, VoiceState
+from portico.debate.core.debaters import DebaterKind, DebaterReply, DebaterStatus
 from portico.debate.core.errors import (
-    VoiceAway,
-    VoiceBroke,
-    VoiceNotCleared,
-    VoiceNotFound,
+    DebaterInterrupted,
+    DebaterNotCleared,
+    DebaterNotFound,
+    DebaterUnavailable,
 )
 from portico.kernel.label import Label, Level
 from portico.testing.guard import a_person
@@ -121,9 +121,9 @@ class Scene:
         self.programs = programs_of(commands or dict.fromkeys(SAID, STAND_IN))
         self.our = {"PATH": os.environ["PATH"], "HOME": str(home), "PORTICO_PEPPER": "pepper"}
 
-    def voices(self, **environment: str) -> ProgramVoices:
+    def voices(self, **environment: str) -> ProgramDebaters:
         ours = {**self.our, **environment}
-        return ProgramVoices(
+        return ProgramDebaters(
             programs=self.programs,
             environment=ours,
             availability=Availability(ours),
@@ -132,13 +132,13 @@ class Scene:
 
     async def ask(
         self, orders: Mapping[str, Any], *, name: str = "claude", **changes: Any
-    ) -> VoiceReply:
-        ask = an_ask(a_voice(name, VoiceKind.PROGRAM), prompt=f"{json.dumps(orders)}\nWhat?")
+    ) -> DebaterReply:
+        ask = an_ask(a_voice(name, DebaterKind.PROGRAM), prompt=f"{json.dumps(orders)}\nWhat?")
         return await self.voices().ask(replace(ask, **changes), self.heard.append)
 
-    async def states(self, **environment: str) -> Mapping[str, VoiceState]:
+    async def states(self, **environment: str) -> Mapping[str, DebaterStatus]:
         found = await self.voices(**environment).all(ANA)
-        return {state.voice.target: state for state in found}
+        return {state.debater.target: state for state in found}
 
 
 @pytest.fixture
@@ -192,9 +192,9 @@ async def test_one_that_fails_says_why_in_one_line_and_no_secret_and_is_charged_
     spent = {"input_tokens": 300_000, "output_tokens": 5}
     end = {"type": "result", "subtype": "error_max_turns", "is_error": True, "usage": spent}
 
-    with pytest.raises(VoiceBroke) as caught:
+    with pytest.raises(DebaterInterrupted) as caught:
         await scene.ask({"complains": complaint, "ends": 3})
-    with pytest.raises(VoiceBroke, match="error_max_turns") as charged:
+    with pytest.raises(DebaterInterrupted, match="error_max_turns") as charged:
         await scene.ask({"lines": [end]})
 
     assert "it ended with 3: bad key" in str(caught.value)
@@ -205,7 +205,7 @@ async def test_one_that_fails_says_why_in_one_line_and_no_secret_and_is_charged_
 
 
 async def test_one_that_ends_well_and_says_nothing_has_not_answered(scene: Scene) -> None:
-    with pytest.raises(VoiceBroke, match="empty"):
+    with pytest.raises(DebaterInterrupted, match="empty"):
         await scene.ask({"lines": ["[]", "null", '{"type": "result"', "{"]})
 
 
@@ -224,7 +224,7 @@ async def test_too_late_or_cut_off_it_is_ended_with_all_that_it_has_started(
         with pytest.raises(asyncio.CancelledError):
             await asking
     else:
-        with pytest.raises(VoiceBroke, match="within 3 seconds"):
+        with pytest.raises(DebaterInterrupted, match="within 3 seconds"):
             await asking
 
     assert _gone(file)
@@ -237,7 +237,7 @@ async def test_what_it_leaves_behind_when_it_ends_by_itself_is_ended_too(
     """With its answer, and without one, while somebody holds its pipe open."""
     file = tmp_path / "children"
 
-    with suppress(VoiceBroke):
+    with suppress(DebaterInterrupted):
         await scene.ask({"child": str(file), "lines": lines, "ends": 1})
 
     assert _gone(file)
@@ -255,12 +255,12 @@ async def test_one_that_never_ends_a_line_or_says_too_much_in_all_is_ended(
 ) -> None:
     monkeypatch.setattr(debaters, bound, most)
 
-    with pytest.raises(VoiceBroke, match="more than anybody reads"):
+    with pytest.raises(DebaterInterrupted, match="more than anybody reads"):
         await scene.ask(orders)
 
 
 async def test_what_is_too_secret_is_not_told_to_it(scene: Scene) -> None:
-    with pytest.raises(VoiceNotCleared):
+    with pytest.raises(DebaterNotCleared):
         await scene.ask({"lines": SAID["claude"]}, label=Label(Level.CONFIDENTIAL))
 
 
@@ -270,10 +270,10 @@ async def test_it_is_there_if_it_answers_and_somebody_is_logged_in(scene: Scene,
     voice = await scene.voices(GEMINI_API_KEY="key").named(ANA, f"program:{name}")
 
     assert (state.available, state.why) == (True, None)
-    assert state.voice == voice
+    assert state.debater == voice
     assert (voice.bounded, voice.kind, voice.clearance.level) == (
         False,
-        VoiceKind.PROGRAM,
+        DebaterKind.PROGRAM,
         Level.TEAM,
     )
 
@@ -289,13 +289,13 @@ async def test_what_is_missing_is_said_with_the_command_that_mends_it(tmp_path: 
     assert found["codex"].available
     assert "logged in" in (found["gemini"].why or "")
     assert "--version" in ((await broken.states())["codex"].why or "")
-    with pytest.raises(VoiceAway, match="npm install"):
+    with pytest.raises(DebaterUnavailable, match="npm install"):
         await scene.voices().named(ANA, "program:claude")
-    with pytest.raises(VoiceNotFound):
+    with pytest.raises(DebaterNotFound):
         await scene.voices().named(ANA, "program:nobody")
-    with pytest.raises(VoiceAway):
+    with pytest.raises(DebaterUnavailable):
         await scene.ask({}, name="nobody")
-    with pytest.raises(VoiceAway, match="cannot be started"):
+    with pytest.raises(DebaterUnavailable, match="cannot be started"):
         await scene.ask({}, name="claude")
 
 
@@ -319,9 +319,9 @@ def _gone(file: Path) -> bool:
     return gone(*pids)
 
 
-def heard_of(dialect: Dialect, events: Sequence[Any]) -> tuple[Heard, str]:
-    heard = Heard()
-    return heard, "".join([dialect.hear(event, heard) for event in events])
+def heard_of(dialect: Dialect, events: Sequence[Any]) -> tuple[ProgramOutput, str]:
+    heard = ProgramOutput()
+    return heard, "".join([dialect.receive(event, heard) for event in events])
 
 
 @EVERY
@@ -385,7 +385,7 @@ def test_whatever_it_says_is_taken_for_what_it_can_be(name: str, events: list[An
 
 @EVERY
 def test_no_word_of_a_debate_is_among_its_arguments(name: str, tmp_path: Path) -> None:
-    ask = an_ask(a_voice(name, VoiceKind.PROGRAM), prompt="heron", system="ibis")
+    ask = an_ask(a_voice(name, DebaterKind.PROGRAM), prompt="heron", system="ibis")
 
     call = DIALECTS[name].call(ask, tmp_path)
 
@@ -398,7 +398,7 @@ def test_no_word_of_a_debate_is_among_its_arguments(name: str, tmp_path: Path) -
 
 def test_codex_is_held_to_a_form_that_openai_takes(tmp_path: Path) -> None:
     loose = {"type": "object", "properties": {"answer": {"type": "string"}}}
-    voice = a_voice("codex", VoiceKind.PROGRAM)
+    voice = a_voice("codex", DebaterKind.PROGRAM)
 
     strict = DIALECTS["codex"].call(an_ask(voice), tmp_path)
     told = DIALECTS["codex"].call(an_ask(voice, schema=loose), tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.client_configs import ClientFiles
-from portico.adapters.client_entry import ClientConnections, ClientPlaces, Kept
+from portico.adapters.client_entry import ClientConnections, ClientPlaces, EntryStore
 from portico.gateway.core.client_entry import Removal
 
 PROGRAM: Final = "/opt/portico/bin/portico"
@@ -47,7 +47,7 @@ class Prepared:
             places=ClientPlaces(
                 home=self.home, environment=environment, mac=False, which=lambda _: None
             ),
-            kept=Kept(self.home / "state" / "clients"),
+            stored=EntryStore(self.home / "state" / "clients"),
             folder=self.home / "project",
             started=lambda home: home.started([PROGRAM], {}),
             in_use=lambda: [each for each in [files.read(cursor)] if each is not None],

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from portico.debate.core.debaters import Voice, VoiceAsk, VoiceKind
+from portico.debate.core.debaters import Debater, DebaterKind, DebaterRequest
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 
@@ -16,26 +16,26 @@ FORM: JsonObject = {
 EVERYTHING = Label(Level.RESTRICTED)
 
 
-def a_voice(target: str = "local:small", kind: VoiceKind = VoiceKind.MODEL) -> Voice:
-    return Voice(name=target, kind=kind, target=target, family="local", clearance=EVERYTHING)
+def a_voice(target: str = "local:small", kind: DebaterKind = DebaterKind.MODEL) -> Debater:
+    return Debater(name=target, kind=kind, target=target, family="local", clearance=EVERYTHING)
 
 
 def an_ask(
-    voice: Voice,
+    voice: Debater,
     *,
     prompt: str = "What is the capital of France?",
-    most_output: int = 8,
+    max_output_tokens: int = 8,
     timeout: float = 60.0,
     label: Label = PUBLIC,
     **changes: object,
-) -> VoiceAsk:
-    ask = VoiceAsk(
-        voice=voice,
+) -> DebaterRequest:
+    ask = DebaterRequest(
+        debater=voice,
         system="You are a critic.",
         prompt=prompt,
         schema=FORM,
         prompt_tokens=10,
-        most_output=most_output,
+        max_output_tokens=max_output_tokens,
         timeout=timedelta(seconds=timeout),
         label=label,
         key="said:1:small",

@@ -15,21 +15,21 @@ from portico.adapters.cross_domain.tool_servers import LAUNCH, AgentTools, Runni
 from portico.agents.core.agents import Agent, AgentSpec
 from portico.agents.core.errors import AgentNameTaken, NameInRules
 from portico.agents.core.events import (
-    Noted,
-    RunEnded,
-    TextAdded,
-    ThoughtAdded,
-    Told,
-    ToolBegan,
-    ToolEnded,
-    ToolWaits,
-    TurnBegan,
+    AgentStreamItem,
+    ReasoningDelta,
+    RunFinished,
+    RunNotice,
+    TextDelta,
+    ToolCallAwaitingApproval,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnStarted,
 )
 from portico.agents.core.model_requests import Usage
 from portico.agents.core.traces import AgentRunStatus, ToolUse, WholeTrace
-from portico.agents.runs import AgentRunWish, StartedAgentRun
+from portico.agents.runs import AgentRunSpec, StartedAgentRun
 from portico.engine.event_log import WatchTopics
-from portico.gateway.core.calls import Answer, OnBehalf, Phase, Target
+from portico.gateway.core.calls import OnBehalf, Phase, ToolResult, UpstreamTarget
 from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
 from portico.guard.core.approvals import AnswerKind, Resolution
 from portico.guard.core.errors import Overreach, PrincipalDisabled
@@ -79,11 +79,11 @@ async def test_what_needs_approval_waits_and_goes_on_with_what_came_of_it() -> N
     told = await town.happened(run)
 
     assert waiting.run.status is AgentRunStatus.WAITING
-    assert (asked.asker.id, asked.asker.name) == (town.agent.principal, "clerk")
+    assert (asked.requester.id, asked.requester.name) == (town.agent.principal, "clerk")
     assert trace.run.status is AgentRunStatus.COMPLETED
     assert (only(trace).failed, only(trace).approval) == (False, asked.id)
     assert town.writes == {"delete /a": 1}
-    [waits] = [each for each in told if isinstance(each, ToolWaits)]
+    [waits] = [each for each in told if isinstance(each, ToolCallAwaitingApproval)]
     assert (waits.approval, waits.expires_at) == (asked.id, asked.expires_at)
 
 
@@ -108,7 +108,9 @@ async def test_what_is_not_on_its_list_is_refused_by_the_gate() -> None:
 
     assert (only(trace).failed, only(trace).code) == (True, "tool_not_allowed")
     assert only(trace).tool == "files.write"
-    began = [each for each in await town.happened(trace.run.run) if isinstance(each, ToolBegan)]
+    began = [
+        each for each in await town.happened(trace.run.run) if isinstance(each, ToolCallStarted)
+    ]
     assert [each.tool for each in began] == ["files.write"]
     assert "portico agents edit clerk" in only(trace).text
     assert [(each["subject"], each["rule"]) for each in denied] == [("files.write", "default:list")]
@@ -145,7 +147,9 @@ async def test_why_a_call_was_not_made_is_told_with_what_would_do(
     call: Any, rules: tuple[Rule, ...], tool: str, code: str, said: str
 ) -> None:
     town = Town(wants(call), says("Well."), rules=rules)
-    town.upstreams.replies[WRITE.ref] = Answer([{"type": "text", "text": "no room"}], failed=True)
+    town.upstreams.replies[WRITE.ref] = ToolResult(
+        [{"type": "text", "text": "no room"}], failed=True
+    )
 
     use = only(await town.ran_agent())
 
@@ -166,7 +170,7 @@ async def test_of_what_may_have_been_done_a_person_says_what_became_of_it() -> N
 
     assert waiting.run.status is AgentRunStatus.WAITING
     assert only(trace).text == "It was done. Nobody knows what it answered."
-    assert any(isinstance(each, Noted) for each in await town.happened(run))
+    assert any(isinstance(each, RunNotice) for each in await town.happened(run))
 
 
 async def test_what_is_too_long_is_read_page_by_page_in_its_own_run_alone() -> None:
@@ -208,7 +212,7 @@ async def test_many_tools_are_shown_by_a_search() -> None:
 
 RUN = RunId.mint(BEGINNING, SeededEntropy("run"))
 SPEC = an_agent_spec("scout")
-TARGET = Target(
+TARGET = UpstreamTarget(
     space=ANA.space,
     server="agents",
     launch=LAUNCH,
@@ -221,17 +225,17 @@ MINUTE = timedelta(minutes=1)
 class Runs:
     """Start, and end as they were told to."""
 
-    def __init__(self, came: RunEnded | ToolWaits | None) -> None:
+    def __init__(self, came: RunFinished | ToolCallAwaitingApproval | None) -> None:
         self.came = came
-        self.wishes: list[AgentRunWish] = []
+        self.wishes: list[AgentRunSpec] = []
 
-    async def start(self, caller: Principal, wish: AgentRunWish) -> StartedAgentRun:
+    async def start(self, caller: Principal, wish: AgentRunSpec) -> StartedAgentRun:
         self.wishes.append(wish)
         return StartedAgentRun(RUN, replayed=False, agent=an_agent(caller))
 
     async def answer(
         self, caller: Principal, run: RunId, *, patience: timedelta
-    ) -> RunEnded | ToolWaits | None:
+    ) -> RunFinished | ToolCallAwaitingApproval | None:
         return self.came
 
     async def offered(self, space: SpaceId) -> list[tuple[AgentSpec, Effect]]:
@@ -243,8 +247,8 @@ class Runs:
         return tools
 
 
-def ended(status: AgentRunStatus, answer: str = "", error: str | None = None) -> RunEnded:
-    return RunEnded(
+def ended(status: AgentRunStatus, answer: str = "", error: str | None = None) -> RunFinished:
+    return RunFinished(
         run=RUN, status=status, answer=answer, error=error, usage=Usage(), money=Decimal(0)
     )
 
@@ -255,11 +259,11 @@ async def test_a_call_is_a_run_in_the_name_of_whoever_calls_once_for_each_call()
 
     answer = await tools.call(TARGET, "scout", {"message": "Look."}, timeout=MINUTE)
 
-    assert runs.wishes == [AgentRunWish(agent="scout", message="Look.", key="cal_1")]
+    assert runs.wishes == [AgentRunSpec(agent="scout", message="Look.", key="cal_1")]
     assert (answer.failed, answer.content) == (False, [{"type": "text", "text": "Found."}])
     assert [tool["name"] for tool in (await tools.look(TARGET)).tools] == ["scout"]
     assert tools.knows(ANA.space, "agents")
-    assert tools.vitals(ANA.space, "agents").phase is Phase.IDLE
+    assert tools.health(ANA.space, "agents").phase is Phase.IDLE
 
 
 @pytest.mark.parametrize(
@@ -269,7 +273,7 @@ async def test_a_call_is_a_run_in_the_name_of_whoever_calls_once_for_each_call()
         (ended(AgentRunStatus.EXHAUSTED, "So far."), "exhausted", False),
         (None, "running", False),
         (
-            ToolWaits(
+            ToolCallAwaitingApproval(
                 turn=1,
                 call="c",
                 tool="files.delete",
@@ -282,7 +286,7 @@ async def test_a_call_is_a_run_in_the_name_of_whoever_calls_once_for_each_call()
     ],
 )
 async def test_what_has_not_been_answered_is_said(
-    came: RunEnded | ToolWaits | None, status: str, *, failed: bool
+    came: RunFinished | ToolCallAwaitingApproval | None, status: str, *, failed: bool
 ) -> None:
     answer = await Runs(came).tools().call(TARGET, "scout", {"message": "?"}, timeout=MINUTE)
 
@@ -455,13 +459,13 @@ async def test_what_was_allowed_to_an_agent_goes_with_its_name(how: str) -> None
 
 
 TEAM = Label(Level.TEAM)
-NEXT = TurnBegan(turn=2, model="m")
+NEXT = TurnStarted(turn=2, model="m")
 
 
 @asynccontextmanager
-async def heard(town: Town, run: RunId) -> AsyncIterator["asyncio.Queue[Told]"]:
+async def heard(town: Town, run: RunId) -> AsyncIterator["asyncio.Queue[AgentStreamItem]"]:
     """What is told of a run from now on, as it comes."""
-    told: asyncio.Queue[Told] = asyncio.Queue()
+    told: asyncio.Queue[AgentStreamItem] = asyncio.Queue()
 
     async def listen() -> None:
         async for each in town.talk.follow(ANA, run, after=None):
@@ -469,7 +473,7 @@ async def heard(town: Town, run: RunId) -> AsyncIterator["asyncio.Queue[Told]"]:
 
     async with asyncio.TaskGroup() as group:
         listening = group.create_task(listen())
-        await town.talk.tell(ANA, run, TurnBegan(turn=1, model="m"), label=TEAM)
+        await town.talk.publish(ANA, run, TurnStarted(turn=1, model="m"), label=TEAM)
         await told.get()
         yield told
         listening.cancel()
@@ -486,38 +490,40 @@ async def test_what_is_said_is_heard_live_and_kept() -> None:
             speaking.think("Hm.")
             thought = await told.get()
             speaking.add("day.")
-        await town.talk.tell(ANA, run, NEXT, label=TEAM)
-        rest = [(await told.get()).happening]
+        await town.talk.publish(ANA, run, NEXT, label=TEAM)
+        rest = [(await told.get()).event]
         while rest[-1] != NEXT:
-            rest.append((await told.get()).happening)
+            rest.append((await told.get()).event)
 
-    assert live == Told(TextAdded(turn=1, attempt=1, offset=0, text="Good "), None)
-    assert thought == Told(ThoughtAdded(turn=1, attempt=1, offset=0, text="Hm."), None)
-    assert TextAdded(turn=1, attempt=1, offset=0, text="Good day.") in rest
+    assert live == AgentStreamItem(TextDelta(turn=1, attempt=1, offset=0, text="Good "), None)
+    assert thought == AgentStreamItem(ReasoningDelta(turn=1, attempt=1, offset=0, text="Hm."), None)
+    assert TextDelta(turn=1, attempt=1, offset=0, text="Good day.") in rest
 
 
 async def test_whoever_comes_later_has_it_from_what_is_kept() -> None:
     """What no database holds is marked as unknown, and told all the same."""
     town = Town()
     run = (await town.begin()).run
-    odd = ToolBegan(turn=1, call="c\0", tool="find\ud800", arguments={"\0": ["a\0b", {"c": 1}]})
+    odd = ToolCallStarted(
+        turn=1, call="c\0", tool="find\ud800", arguments={"\0": ["a\0b", {"c": 1}]}
+    )
     async with town.talk.speaking(ANA, run, turn=1, attempt=1, label=TEAM) as speaking:
         speaking.think("Hm.")
         speaking.add("half \ud800 and \0")
-    await town.talk.tell(ANA, run, NEXT, odd, label=TEAM)
+    await town.talk.publish(ANA, run, NEXT, odd, label=TEAM)
     await town.runs.cancel(ANA, run)
 
-    told = [each.happening async for each in town.talk.follow(ANA, run, after=None)]
+    told = [each.event async for each in town.talk.follow(ANA, run, after=None)]
 
-    assert ThoughtAdded(turn=1, attempt=1, offset=0, text="Hm.") in told
-    assert TextAdded(turn=1, attempt=1, offset=0, text="half ? and \ufffd") in told
+    assert ReasoningDelta(turn=1, attempt=1, offset=0, text="Hm.") in told
+    assert TextDelta(turn=1, attempt=1, offset=0, text="half ? and \ufffd") in told
     assert told[-2:] == [
         NEXT,
-        ToolBegan(
+        ToolCallStarted(
             turn=1, call="c\ufffd", tool="find?", arguments={"\ufffd": ["a\ufffdb", {"c": 1}]}
         ),
     ]
-    assert WatchTopics(seal=town.talk.seal)(ANA, [f"~talk:{run}"], None) == {}
+    assert WatchTopics(seal=town.talk.encrypt)(ANA, [f"~talk:{run}"], None) == {}
 
 
 async def test_it_is_known_of_which_calls_it_was_told_that_they_ended(
@@ -529,10 +535,10 @@ async def test_it_is_known_of_which_calls_it_was_told_that_they_ended(
     nothing = await town.talk.ended_calls(ANA, run)
     for number in range(5):
         call = f"c{number}"
-        ended = ToolEnded(turn=1, call=call, tool="t", text="", failed=False, seconds=0.0)
-        began = ToolBegan(turn=1, call=f"{call} began", tool="t", arguments={})
-        await town.talk.tell(ANA, run, began, ended, label=TEAM)
-        await town.talk.tell(ANA, other, replace(ended, call="another's"), label=TEAM)
+        ended = ToolCallFinished(turn=1, call=call, tool="t", text="", failed=False, seconds=0.0)
+        began = ToolCallStarted(turn=1, call=f"{call} began", tool="t", arguments={})
+        await town.talk.publish(ANA, run, began, ended, label=TEAM)
+        await town.talk.publish(ANA, other, replace(ended, call="another's"), label=TEAM)
 
     assert nothing == set()
     assert await town.talk.ended_calls(ANA, run) == {"c0", "c1", "c2", "c3", "c4"}

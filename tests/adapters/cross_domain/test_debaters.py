@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.cross_domain import event_sinks
-from portico.adapters.cross_domain.debaters import DebateMaterial, ModelVoices, family_of
+from portico.adapters.cross_domain.debaters import DebateMaterial, ModelDebaters, family_of
 from portico.adapters.cross_domain.event_sinks import WORDING, DebateTalk
 from portico.adapters.cross_domain.promotion import LetOut, let_out
 from portico.adapters.cross_domain.run_contexts import DebateTasks
@@ -26,51 +26,59 @@ from portico.agents.core.model_requests import (
     ModelAsk,
     ModelInfo,
     ModelRef,
-    Piece,
     Price,
+    ReasoningChunk,
+    ResponseChunk,
     Support,
-    TextPiece,
-    ThoughtPiece,
+    TextChunk,
     Usage,
 )
-from portico.bridge.core.declassification import Finding, found
+from portico.bridge.core.declassification import ScanMatch, found
 from portico.bridge.core.errors import MemoryNotFound, ProjectNotFound
 from portico.bridge.core.memory import ToRemember
 from portico.bridge.core.projects import ProjectId
-from portico.debate.core.debaters import Tariff, VoiceKind, VoiceReply
+from portico.debate.core.debaters import DebaterKind, DebaterReply, Tariff
 from portico.debate.core.debates import (
     Debate,
     DebateStatus,
     GuestAnswer,
     Note,
     NoteKind,
-    ReplayWish,
+    ReplaySpec,
     WholeDebate,
 )
 from portico.debate.core.errors import (
-    VoiceAway,
-    VoiceBroke,
-    VoiceNotCleared,
-    VoiceNotFound,
-    VoiceRefused,
-    VoiceSilent,
+    DebaterInterrupted,
+    DebaterNotCleared,
+    DebaterNotFound,
+    DebaterRefused,
+    DebaterSilent,
+    DebaterUnavailable,
 )
 from portico.debate.core.events import (
     DebateEnded,
-    Happening,
+    DebateEvent,
+    DebaterFailed,
+    DebaterSpoke,
+    DebateStreamItem,
     RoundBegan,
-    Told,
-    VoiceFailed,
-    VoiceSpoke,
 )
 from portico.debate.core.questions import Preset, QuestionKind
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.engine.event_log import Tails, WatchTopics
 from portico.kernel.json import JsonValue
 from portico.kernel.label import PUBLIC, Label, Level, join
 from portico.kernel.principal import Principal
-from portico.testing.agents import MemoryBook, Said, ScriptedModels, Words, a_model, a_reply, says
-from portico.testing.debate_fakes import ScriptedVoice
+from portico.testing.agents import (
+    MemoryModelRegistry,
+    ScriptedModels,
+    ScriptedReply,
+    Words,
+    a_model,
+    a_reply,
+    says,
+)
+from portico.testing.debate_fakes import ScriptedDebater
 from portico.testing.guard import a_person
 from portico.testing.memory_store import BEGINNING, SeededEntropy, TickingClock
 from tests.adapters.cross_domain.debate_asks import FORM, a_voice, an_ask
@@ -84,34 +92,42 @@ ANA = a_person("ana")
 PRICE = Price(input=Decimal(1), output=Decimal(2))
 
 
-def tokens_of(silent: VoiceSilent) -> int:
+def tokens_of(silent: DebaterSilent) -> int:
     assert silent.cost is not None
     return silent.cost.tokens
 
 
 class Scene:
-    def __init__(self, *said: Said, **model: Any) -> None:
+    def __init__(self, *said: ScriptedReply, **model: Any) -> None:
         self.models, self.heard = ScriptedModels(*said), list[str]()
-        self.voices = ModelVoices(
-            book=MemoryBook(a_model(**model)),
+        self.voices = ModelDebaters(
+            book=MemoryModelRegistry(a_model(**model)),
             models=self.models,
             tokenizer=Words(),
             clock=TickingClock(),
         )
 
-    async def ask(self, **changes: Any) -> VoiceReply:
+    async def ask(self, **changes: Any) -> DebaterReply:
         voice = await self.voices.named(ANA, "local:small")
         return await self.voices.ask(ANA, an_ask(voice, **changes), self.heard.append)
 
 
 async def test_a_model_is_a_voice_that_is_held_to_a_maximum() -> None:
-    scene = Scene(price=PRICE, clearance=Label(Level.TEAM), most_output=500)
+    scene = Scene(price=PRICE, clearance=Label(Level.TEAM), max_output_tokens=500)
 
     voice = await scene.voices.named(ANA, "local:small")
 
-    assert [state.voice for state in await scene.voices.all(ANA)] == [voice]
-    assert (voice.name, voice.kind, voice.target) == ("local:small", VoiceKind.MODEL, "local:small")
-    assert (voice.bounded, voice.most_output, voice.clearance) == (True, 500, Label(Level.TEAM))
+    assert [state.debater for state in await scene.voices.all(ANA)] == [voice]
+    assert (voice.name, voice.kind, voice.target) == (
+        "local:small",
+        DebaterKind.MODEL,
+        "local:small",
+    )
+    assert (voice.bounded, voice.max_output_tokens, voice.clearance) == (
+        True,
+        500,
+        Label(Level.TEAM),
+    )
     assert voice.tariff == Tariff(input=Decimal(1), output=Decimal(2))
 
 
@@ -129,10 +145,10 @@ async def test_what_it_says_is_heard_as_it_comes_and_charged_as_it_was_read() ->
 async def test_its_system_prompt_is_its_own_and_its_answer_at_most_what_was_reserved() -> None:
     scene = Scene(says("Paris"))
 
-    await scene.ask(most_output=7)
+    await scene.ask(max_output_tokens=7)
 
     [asked] = scene.models.asks
-    assert (asked.instructions, asked.most_output) == ("You are a critic.", 7)
+    assert (asked.instructions, asked.max_output_tokens) == ("You are a critic.", 7)
     assert asked.schema == FORM
 
 
@@ -148,27 +164,27 @@ async def test_only_a_model_that_can_be_held_to_a_form_is_given_one(structured: 
 async def test_a_model_that_goes_on_is_cut_at_its_maximum_and_hung_up_on() -> None:
     scene = Scene(says("one two three four five six"))
 
-    reply = await scene.ask(most_output=4)
+    reply = await scene.ask(max_output_tokens=4)
 
     assert reply.text.split() == ["one", "two", "three", "four"]
     assert (reply.cut, reply.output_tokens, scene.models.closed) == (True, 4, 1)
 
 
 async def test_of_one_long_piece_as_much_is_taken_as_there_is_room_for() -> None:
-    scene = Scene([TextPiece("one two three four five"), a_reply("one two three four five")])
+    scene = Scene([TextChunk("one two three four five"), a_reply("one two three four five")])
 
-    reply = await scene.ask(most_output=3)
+    reply = await scene.ask(max_output_tokens=3)
 
     assert (reply.text.split(), reply.cut) == (["one", "two", "three"], True)
     assert "".join(scene.heard) == reply.text
 
 
 async def test_what_it_thinks_aloud_is_paid_for_and_no_part_of_its_answer() -> None:
-    long: list[Piece | Exception] = [ThoughtPiece("let me see now"), TextPiece("Paris")]
+    long: list[ResponseChunk | Exception] = [ReasoningChunk("let me see now"), TextChunk("Paris")]
     scene = Scene(long, says("Paris", thought="hm hm", usage=Usage(reported=False)))
 
-    with pytest.raises(VoiceBroke) as caught:
-        await scene.ask(most_output=3)
+    with pytest.raises(DebaterInterrupted) as caught:
+        await scene.ask(max_output_tokens=3)
     reply = await scene.ask()
 
     assert tokens_of(caught.value) == 13
@@ -185,7 +201,7 @@ async def test_what_it_thinks_aloud_is_paid_for_and_no_part_of_its_answer() -> N
 async def test_a_server_is_not_believed_beyond_what_can_be_nor_that_it_used_nothing(
     said: str, told: Usage, charged: tuple[int, int]
 ) -> None:
-    reply = await Scene(says(said, usage=told)).ask(most_output=8)
+    reply = await Scene(says(said, usage=told)).ask(max_output_tokens=8)
 
     assert (reply.prompt_tokens, reply.output_tokens) == charged
 
@@ -193,17 +209,17 @@ async def test_a_server_is_not_believed_beyond_what_can_be_nor_that_it_used_noth
 @pytest.mark.parametrize(
     ("heard", "problem", "kind", "paid"),
     [
-        ((), ModelUnavailable("small", "it is down."), VoiceAway, 0),
-        (("it is ",), ModelUnavailable("small", "it went."), VoiceAway, 12),
-        ((), ModelRefused("small", "no."), VoiceRefused, 0),
-        ((), ModelOverflow("small", "too long.", fix="Cut it."), VoiceRefused, 0),
-        ((), ModelBroke("small", "it broke off."), VoiceBroke, 10),
+        ((), ModelUnavailable("small", "it is down."), DebaterUnavailable, 0),
+        (("it is ",), ModelUnavailable("small", "it went."), DebaterUnavailable, 12),
+        ((), ModelRefused("small", "no."), DebaterRefused, 0),
+        ((), ModelOverflow("small", "too long.", fix="Cut it."), DebaterRefused, 0),
+        ((), ModelBroke("small", "it broke off."), DebaterInterrupted, 10),
     ],
 )
 async def test_why_it_gave_no_answer_is_said_with_what_it_cost(
-    heard: Sequence[str], problem: Exception, kind: type[VoiceBroke], paid: int
+    heard: Sequence[str], problem: Exception, kind: type[DebaterInterrupted], paid: int
 ) -> None:
-    scene = Scene([*map(TextPiece, heard), problem])
+    scene = Scene([*map(TextChunk, heard), problem])
 
     with pytest.raises(kind) as caught:
         await scene.ask()
@@ -214,13 +230,13 @@ async def test_why_it_gave_no_answer_is_said_with_what_it_cost(
 
 async def test_an_answer_that_is_filtered_or_empty_is_none_and_one_that_was_ended_is_cut() -> None:
     filtered, ended = (a_reply("it", finish=each) for each in (Finish.FILTERED, Finish.LENGTH))
-    text = TextPiece("it")
+    text = TextChunk("it")
     scene = Scene([text, filtered], [a_reply(" ")], [text], [text, ended])
 
     for told, error in (
-        ("filter", VoiceRefused),
-        ("empty", VoiceBroke),
-        ("without an end", VoiceBroke),
+        ("filter", DebaterRefused),
+        ("empty", DebaterInterrupted),
+        ("without an end", DebaterInterrupted),
     ):
         with pytest.raises(error, match=told):
             await scene.ask()
@@ -231,14 +247,14 @@ async def test_an_answer_that_is_filtered_or_empty_is_none_and_one_that_was_ende
 async def test_one_that_stalls_is_left_when_its_time_is_over_or_its_waiter_goes() -> None:
     begun = asyncio.Event()
 
-    async def stalls(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield TextPiece("it is ")
+    async def stalls(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
+        yield TextChunk("it is ")
         begun.set()
         await asyncio.Event().wait()
 
     scene = Scene(stalls, stalls)
 
-    with pytest.raises(VoiceBroke, match="within 0 seconds") as caught:
+    with pytest.raises(DebaterInterrupted, match="within 0 seconds") as caught:
         await scene.ask(timeout=0.05)
     assert (tokens_of(caught.value), scene.models.closed) == (12, 1)
 
@@ -254,7 +270,7 @@ async def test_one_that_stalls_is_left_when_its_time_is_over_or_its_waiter_goes(
 async def test_what_is_too_secret_for_a_model_is_not_sent_to_it() -> None:
     scene = Scene(says("Paris"), clearance=Label(Level.TEAM))
 
-    with pytest.raises(VoiceNotCleared):
+    with pytest.raises(DebaterNotCleared):
         await scene.ask(label=Label(Level.CONFIDENTIAL))
 
     assert scene.models.asks == []
@@ -264,25 +280,27 @@ async def test_a_model_that_is_not_there_is_not_found() -> None:
     scene = Scene()
 
     for target in ("local:none", "nothing", "openai:"):
-        with pytest.raises(VoiceNotFound):
+        with pytest.raises(DebaterNotFound):
             await scene.voices.named(ANA, target)
-    with pytest.raises(VoiceAway):
+    with pytest.raises(DebaterUnavailable):
         await scene.voices.ask(ANA, an_ask(a_voice("local:gone")), scene.heard.append)
 
 
-class AwayBook(MemoryBook):
+class AwayBook(MemoryModelRegistry):
     async def get(self, caller: Principal, ref: ModelRef) -> ModelInfo:
         raise ModelUnavailable(str(ref), "nobody listens there.", fix="Start it.")
 
 
-def voices_of(book: MemoryBook) -> ModelVoices:
-    return ModelVoices(book=book, models=ScriptedModels(), tokenizer=Words(), clock=TickingClock())
+def voices_of(book: MemoryModelRegistry) -> ModelDebaters:
+    return ModelDebaters(
+        book=book, models=ScriptedModels(), tokenizer=Words(), clock=TickingClock()
+    )
 
 
 async def test_a_model_whose_server_is_away_is_away_or_not_found_if_others_are_named() -> None:
-    with pytest.raises(VoiceAway, match=r"nobody listens there\. Start it\."):
+    with pytest.raises(DebaterUnavailable, match=r"nobody listens there\. Start it\."):
         await voices_of(AwayBook(a_model(ModelRef("other", "large")))).named(ANA, "local:small")
-    with pytest.raises(VoiceNotFound):
+    with pytest.raises(DebaterNotFound):
         await voices_of(AwayBook(a_model())).named(ANA, "local:smal")
 
 
@@ -323,10 +341,10 @@ def test_models_of_one_maker_are_one_family_wherever_they_are_served(
 async def test_no_answer_is_longer_or_dearer_than_what_was_reserved(
     pieces: list[str], most: int, usage: Usage
 ) -> None:
-    scene = Scene([*map(TextPiece, pieces), a_reply("".join(pieces), usage=usage)], price=PRICE)
+    scene = Scene([*map(TextChunk, pieces), a_reply("".join(pieces), usage=usage)], price=PRICE)
 
-    with suppress(VoiceBroke):
-        reply = await scene.ask(most_output=most)
+    with suppress(DebaterInterrupted):
+        reply = await scene.ask(max_output_tokens=most)
 
         assert Words().count(reply.text) <= most
         assert reply.output_tokens <= most
@@ -411,10 +429,12 @@ class Table:
     root: Principal
     debate: Debate
 
-    async def tell(self, *happenings: Happening, label: Label = TEAM) -> None:
-        await self.talk.tell(self.root, self.debate.id, *happenings, label=label)
+    async def tell(self, *happenings: DebateEvent, label: Label = TEAM) -> None:
+        await self.talk.publish(self.root, self.debate.id, *happenings, label=label)
 
-    async def told(self, who: Principal | None = None, after: str | None = None) -> list[Told]:
+    async def told(
+        self, who: Principal | None = None, after: str | None = None
+    ) -> list[DebateStreamItem]:
         """All of it, of one that is over."""
         following = self.talk.follow(who or self.root, self.debate.id, after=after)
         return [each async for each in following]
@@ -431,11 +451,11 @@ async def table(monkeypatch: pytest.MonkeyPatch) -> Table:
     doors = memory_doors()
     root = await cleared_root(doors)
     debate = a_debate(root, private=False)
-    await doors.debates.begin(root, debate)
+    await doors.debates.add(root, debate)
     talk = DebateTalk(
         log=doors.event_log,
         tails=Tails(log=doors.event_log, bus=doors.bus, seal=SEAL, wording=WORDING),
-        seal=SEAL,
+        encrypt=SEAL,
         blackboard=doors.debates,
         clock=doors.clock,
     )
@@ -446,17 +466,17 @@ async def test_whoever_comes_later_is_told_all_of_it_to_its_end_or_from_where_th
     table: Table,
 ) -> None:
     """What no database holds is marked as unknown; and nobody watches it by its name."""
-    odd = VoiceFailed(voice="a\0", round=1, code="voice_broke", why="half \ud800")
+    odd = DebaterFailed(voice="a\0", round=1, code="voice_broke", why="half \ud800")
     await table.tell(BEGAN)
     await table.tell(NEXT, odd, ENDED)
 
     first, *rest = await table.told()
 
     marked = replace(odd, voice="a\ufffd", why="half ?")
-    assert first.happening == BEGAN
-    assert [each.happening for each in rest] == [NEXT, marked, ENDED]
+    assert first.event == BEGAN
+    assert [each.event for each in rest] == [NEXT, marked, ENDED]
     assert await table.told(after=first.cursor) == rest
-    with pytest.raises(BadCursor):
+    with pytest.raises(InvalidCursor):
         await table.told(after="AAAA")
     assert WatchTopics(seal=SEAL)(table.root, [talk_topic(table.debate.id)], None) == {}
 
@@ -471,11 +491,11 @@ async def test_it_ends_with_the_debate_also_if_nobody_says_so_or_one_may_not_rea
 
     await table.end()
 
-    assert [each.happening for each in await table.told()] == [BEGAN]
+    assert [each.event for each in await table.told()] == [BEGAN]
 
 
 async def test_a_piece_is_heard_while_it_is_spoken_and_not_kept(table: Table) -> None:
-    piece = VoiceSpoke(voice="a", round=1, text="Hm.")
+    piece = DebaterSpoke(voice="a", round=1, text="Hm.")
     following = table.talk.follow(table.root, table.debate.id, after=None)
     await table.tell(BEGAN)
 
@@ -484,9 +504,9 @@ async def test_a_piece_is_heard_while_it_is_spoken_and_not_kept(table: Table) ->
         table.talk.speak(table.root, table.debate.id, piece, label=TEAM)
         spoken = await anext(telling)
 
-    assert spoken == Told(began.cursor, piece, TEAM)
+    assert spoken == DebateStreamItem(began.cursor, piece, TEAM)
     await table.end()
-    assert [each.happening for each in await table.told()] == [BEGAN]
+    assert [each.event for each in await table.told()] == [BEGAN]
 
 
 async def test_nobody_hears_what_is_above_them(table: Table) -> None:
@@ -495,14 +515,14 @@ async def test_nobody_hears_what_is_above_them(table: Table) -> None:
     await table.tell(ENDED)
     low = replace(table.root, clearance=TEAM)
 
-    assert [each.happening for each in await table.told(low)] == [BEGAN, ENDED]
+    assert [each.event for each in await table.told(low)] == [BEGAN, ENDED]
     assert len(await table.told(replace(table.root, clearance=SECRET))) == 3
 
 
 PASSWORD = "swordfish"
 
 
-def knowing(text: str) -> Sequence[Finding]:
+def knowing(text: str) -> Sequence[ScanMatch]:
     """A scanner that knows of one secret."""
     return found(text, lambda each: [(hit.start(), hit.end()) for hit in finditer(PASSWORD, each)])
 
@@ -514,10 +534,10 @@ def copy_of(whole: WholeDebate, out: LetOut) -> WholeDebate:
     debate = replace(
         whole.debate,
         question=replace(whole.debate.question, material=body["question"]["material"]),
-        voices=tuple(voice_from(each) for each in body["voices"]),
+        debaters=tuple(voice_from(each) for each in body["voices"]),
         guests=0,
         seed=body["seed"],
-        began=None,
+        start_label=None,
     )
     notes = [
         Note(
@@ -536,7 +556,7 @@ def copy_of(whole: WholeDebate, out: LetOut) -> WholeDebate:
 
 async def held_text(*answers: str, near: bool = True, **voice: Any) -> tuple[Room, WholeDebate]:
     voices = [
-        ScriptedVoice(name=f"{family}:1", answer=answer, **voice)
+        ScriptedDebater(name=f"{family}:1", answer=answer, **voice)
         for family, answer in zip("abcd", answers, strict=False)
     ]
     room = Room(*voices)
@@ -545,7 +565,7 @@ async def held_text(*answers: str, near: bool = True, **voice: Any) -> tuple[Roo
 
 
 async def held_with_a_guest() -> tuple[Room, WholeDebate]:
-    room = Room(ScriptedVoice(name="a:1"), ScriptedVoice(name="b:1", answer="no"))
+    room = Room(ScriptedDebater(name="a:1"), ScriptedDebater(name="b:1", answer="no"))
     debate = await room.begin("Is it so?", guests=1)
     await room.join(BEN, debate.id)
     await room.leg(debate)
@@ -556,14 +576,16 @@ async def held_with_a_guest() -> tuple[Room, WholeDebate]:
 
 async def held_open() -> tuple[Room, WholeDebate]:
     async def better_is_longer(ask: Any) -> Any:
-        return await ScriptedVoice(name="x", answer=f"by {ask.voice.name}", better="B").reply(ask)
+        return await ScriptedDebater(name="x", answer=f"by {ask.debater.name}", better="B").reply(
+            ask
+        )
 
-    room = Room(*[ScriptedVoice(name=f"{n}:1", says=better_is_longer) for n in "abc"])
+    room = Room(*[ScriptedDebater(name=f"{n}:1", says=better_is_longer) for n in "abc"])
     return room, await room.held("What now?", kind=QuestionKind.OPEN)
 
 
 async def held_with_one_that_broke() -> tuple[Room, WholeDebate]:
-    broken = ScriptedVoice(name="a:1", says=VoiceBroke("a:1", "it broke."))
+    broken = ScriptedDebater(name="a:1", says=DebaterInterrupted("a:1", "it broke."))
     room = Room(broken, *some("b:1", "c:1"))
     return room, await room.held("Is it so?", preset=Preset.VOTE)
 
@@ -581,14 +603,14 @@ async def held_with_one_that_broke() -> tuple[Room, WholeDebate]:
 )
 async def test_whoever_replays_the_copy_decides_the_same(held: Any) -> None:
     room, whole = await held()
-    its = await room.replay(ROOM_ANA, whole.debate.id, ReplayWish())
+    its = await room.replay(ROOM_ANA, whole.debate.id, ReplaySpec())
     copy = copy_of(whole, await let_out(found, whole))
 
     async def read(*_: object) -> WholeDebate:
         return copy
 
     put(room.blackboard, "read", read)
-    again = await room.replay(ROOM_ANA, copy.debate.id, ReplayWish())
+    again = await room.replay(ROOM_ANA, copy.debate.id, ReplaySpec())
 
     assert (again.now, again.notes) == (its.now, its.notes)
 

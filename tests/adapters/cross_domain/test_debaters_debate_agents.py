@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portico.adapters.cli_debaters.debaters import Availability, ProgramVoices
+from portico.adapters.cli_debaters.debaters import Availability, ProgramDebaters
 from portico.adapters.cli_debaters.programs import programs_of
-from portico.adapters.cross_domain.debaters import AgentVoices, DebateVoices, ModelVoices
+from portico.adapters.cross_domain.debaters import AgentDebaters, AllDebaters, ModelDebaters
 from portico.adapters.cross_domain.embeddings import DebateMeaning
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.agents.core.errors import ModelRefused
@@ -19,19 +19,19 @@ from portico.agents.core.model_requests import (
     ModelAsk,
     ModelInfo,
     ModelRef,
-    Piece,
-    TextPiece,
+    ResponseChunk,
+    TextChunk,
     Usage,
 )
 from portico.agents.core.traces import AgentRunStatus
-from portico.agents.runs import AgentRunWish, StartedAgentRun
-from portico.debate.core.debaters import VoiceKind, VoiceReply
+from portico.agents.runs import AgentRunSpec, StartedAgentRun
+from portico.debate.core.debaters import DebaterKind, DebaterReply
 from portico.debate.core.errors import (
-    VoiceAway,
-    VoiceBroke,
-    VoiceNotCleared,
-    VoiceNotFound,
-    VoiceRefused,
+    DebaterInterrupted,
+    DebaterNotCleared,
+    DebaterNotFound,
+    DebaterRefused,
+    DebaterUnavailable,
 )
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.guard.core.errors import NotPermitted
@@ -41,7 +41,7 @@ from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agents import (
     SMALL,
-    MemoryBook,
+    MemoryModelRegistry,
     ScriptedModels,
     Words,
     a_call,
@@ -59,14 +59,14 @@ PLENTY = 100_000
 class Scene:
     """A town whose runs are carried out as soon as they are started."""
 
-    def __init__(self, *said: Any, book: MemoryBook | None = None, **spec: Any) -> None:
+    def __init__(self, *said: Any, book: MemoryModelRegistry | None = None, **spec: Any) -> None:
         self.town = Town(*said, **spec)
         self.heard: list[str] = []
         self.runs: list[RunId] = []
         self._legs: list[asyncio.Task[None]] = []
-        self.voices = AgentVoices(
+        self.voices = AgentDebaters(
             agents=self.town.agents,
-            book=book or MemoryBook(),
+            book=book or MemoryModelRegistry(),
             traces=self.town.traces,
             tasks=self.town.tasks,
             start=self._start,
@@ -74,10 +74,10 @@ class Scene:
             stop=self.town.stop,
         )
 
-    async def ask(self, **changes: Any) -> VoiceReply:
+    async def ask(self, **changes: Any) -> DebaterReply:
         await self.town.made_agent()
         voice = await self.voices.named(ANA, "agent:clerk")
-        given: dict[str, Any] = {"most_output": PLENTY, **changes}
+        given: dict[str, Any] = {"max_output_tokens": PLENTY, **changes}
         asked = an_ask(voice, **given)
         return await self.voices.ask(ANA, asked, self.heard.append)
 
@@ -86,7 +86,7 @@ class Scene:
         servers = self.town.world.servers
         servers.update({place: replace(each, label=label) for place, each in servers.items()})
 
-    async def _start(self, caller: Principal, wish: AgentRunWish) -> StartedAgentRun:
+    async def _start(self, caller: Principal, wish: AgentRunSpec) -> StartedAgentRun:
         started = await self.town.start_agent(caller, wish)
         self.runs.append(started.run)
         if not started.replayed:
@@ -98,14 +98,14 @@ class Scene:
 
 
 async def test_an_agent_is_a_voice_by_its_name_within_its_limits() -> None:
-    scene = Scene(label=TEAM, book=MemoryBook(a_model(clearance=PUBLIC)))
+    scene = Scene(label=TEAM, book=MemoryModelRegistry(a_model(clearance=PUBLIC)))
     await scene.town.made_agent()
 
     voice = await scene.voices.named(ANA, "agent:clerk")
 
-    assert [state.voice for state in await scene.voices.all(ANA)] == [voice]
-    assert (voice.name, voice.target, voice.kind) == ("agent:clerk", "clerk", VoiceKind.AGENT)
-    assert (voice.bounded, voice.most_output, voice.clearance) == (True, 16_000, PUBLIC)
+    assert [state.debater for state in await scene.voices.all(ANA)] == [voice]
+    assert (voice.name, voice.target, voice.kind) == ("agent:clerk", "clerk", DebaterKind.AGENT)
+    assert (voice.bounded, voice.max_output_tokens, voice.clearance) == (True, 16_000, PUBLIC)
 
 
 async def test_its_answer_comes_word_by_word_and_with_all_that_its_run_has_spent() -> None:
@@ -134,8 +134,8 @@ async def test_what_it_has_read_comes_back_with_its_answer() -> None:
 async def test_its_run_may_spend_no_more_than_was_reserved() -> None:
     scene = Scene(says("Paris"))
 
-    with pytest.raises(VoiceRefused, match="exhausted"):
-        await scene.ask(most_output=1)
+    with pytest.raises(DebaterRefused, match="exhausted"):
+        await scene.ask(max_output_tokens=1)
 
     assert scene.town.models.asks == []
 
@@ -163,8 +163,8 @@ async def test_asked_the_same_again_it_gives_the_same_run() -> None:
 async def test_one_that_was_stopped_when_its_waiter_was_cut_off_is_asked_anew_each_time() -> None:
     begun = asyncio.Event()
 
-    async def stalls(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield TextPiece("it is ")
+    async def stalls(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
+        yield TextChunk("it is ")
         begun.set()
         await asyncio.Event().wait()
 
@@ -186,14 +186,14 @@ async def test_one_that_was_stopped_when_its_waiter_was_cut_off_is_asked_anew_ea
 
 @pytest.mark.parametrize("waits", [True, False], ids=["for people", "for its model"])
 async def test_one_that_is_too_late_is_stopped_and_charged_and_why_is_said(waits: bool) -> None:
-    async def stalls(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield TextPiece("it is ")
+    async def stalls(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
+        yield TextChunk("it is ")
         await asyncio.Event().wait()
 
     scene = Scene(wants(a_call("files__delete")) if waits else stalls, says("Done."))
     why = r"nobody approved files\.delete" if waits else "was stopped"
 
-    with pytest.raises(VoiceBroke, match=why) as caught:
+    with pytest.raises(DebaterInterrupted, match=why) as caught:
         await scene.ask(timeout=0.5)
 
     assert await scene.town.traces.stop_asked(ANA, scene.runs[0])
@@ -204,21 +204,21 @@ async def test_one_that_is_too_late_is_stopped_and_charged_and_why_is_said(waits
 async def test_what_is_too_secret_for_it_is_not_told_to_it() -> None:
     scene = Scene(says("Paris"), label=TEAM)
 
-    with pytest.raises(VoiceNotCleared):
+    with pytest.raises(DebaterNotCleared):
         await scene.ask(label=SECRET)
 
     assert scene.town.models.asks == []
 
 
 async def test_one_whose_model_is_not_cleared_for_what_it_has_read_has_spent_what_it_has() -> None:
-    async def is_less_cleared_then(_ask: ModelAsk) -> AsyncIterator[Piece]:
+    async def is_less_cleared_then(_ask: ModelAsk) -> AsyncIterator[ResponseChunk]:
         scene.town.book.models[SMALL] = a_model(clearance=PUBLIC)
         for piece in wants(a_call(path="a"), usage=Usage(input=20, output=6)):
             yield piece
 
     scene = Scene(is_less_cleared_then, says("Paris"))
 
-    with pytest.raises(VoiceNotCleared) as caught:
+    with pytest.raises(DebaterNotCleared) as caught:
         await scene.ask(label=PUBLIC)
 
     assert caught.value.cost.tokens >= 26
@@ -227,9 +227,9 @@ async def test_one_whose_model_is_not_cleared_for_what_it_has_read_has_spent_wha
 async def test_a_run_that_fails_is_no_answer() -> None:
     scene = Scene(ModelRefused("small", "no."), says(" "))
 
-    with pytest.raises(VoiceBroke, match="refuses this"):
+    with pytest.raises(DebaterInterrupted, match="refuses this"):
         await scene.ask()
-    with pytest.raises(VoiceBroke, match="no answer"):
+    with pytest.raises(DebaterInterrupted, match="no answer"):
         await scene.ask(key="another")
 
 
@@ -248,14 +248,14 @@ async def test_a_run_that_fails_is_no_answer() -> None:
 async def test_an_agent_that_cannot_run_is_away_and_says_why(
     label: Label, model: ModelInfo, why: str
 ) -> None:
-    scene, ana = Scene(label=label, book=MemoryBook(model)), replace(ANA, clearance=SECRET)
+    scene, ana = Scene(label=label, book=MemoryModelRegistry(model)), replace(ANA, clearance=SECRET)
     await scene.town.made_agent(ana)
 
     [state] = await scene.voices.all(ana)
 
     assert not state.available
     assert why in (state.why or "")
-    with pytest.raises(VoiceAway, match=why):
+    with pytest.raises(DebaterUnavailable, match=why):
         await scene.voices.named(ana, "agent:clerk")
 
 
@@ -265,9 +265,9 @@ async def test_an_agent_that_nobody_knows_is_not_found() -> None:
     voice = await scene.voices.named(ANA, "agent:clerk")
     gone = replace(voice, name="agent:gone", target="gone")
 
-    with pytest.raises(VoiceNotFound):
+    with pytest.raises(DebaterNotFound):
         await scene.voices.named(ANA, "agent:nobody")
-    with pytest.raises(VoiceAway, match="gone"):
+    with pytest.raises(DebaterUnavailable, match="gone"):
         await scene.voices.ask(ANA, an_ask(gone, label=PUBLIC), scene.heard.append)
 
 
@@ -284,18 +284,18 @@ async def test_whoever_may_start_no_agent_has_none_as_a_voice() -> None:
 MODELS = (a_model(), a_model(ModelRef("openai", "gpt-5")))
 
 
-async def a_table(tmp_path: Path) -> DebateVoices:
+async def a_table(tmp_path: Path) -> AllDebaters:
     town = Town()
     await town.made_agent()
-    book, environment = MemoryBook(*MODELS), {"PATH": str(tmp_path), "HOME": str(tmp_path)}
-    return DebateVoices(
-        models=ModelVoices(
+    book, environment = MemoryModelRegistry(*MODELS), {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    return AllDebaters(
+        models=ModelDebaters(
             book=book,
             models=ScriptedModels(says("Paris")),
             tokenizer=Words(),
             clock=town.clock,
         ),
-        agents=AgentVoices(
+        agents=AgentDebaters(
             agents=town.agents,
             book=book,
             traces=town.traces,
@@ -304,7 +304,7 @@ async def a_table(tmp_path: Path) -> DebateVoices:
             follow=town.follow,
             stop=town.stop,
         ),
-        programs=ProgramVoices(
+        programs=ProgramDebaters(
             programs=programs_of({"claude": "claude"}),
             environment=environment,
             availability=Availability(environment),
@@ -318,7 +318,7 @@ async def test_whoever_is_there_is_listed_by_the_name_they_are_asked_by(tmp_path
 
     states = await voices.all(ANA)
 
-    assert {state.voice.name: state.available for state in states} == {
+    assert {state.debater.name: state.available for state in states} == {
         "local:small": True,
         "openai:gpt-5": True,
         "agent:clerk": True,
@@ -326,10 +326,10 @@ async def test_whoever_is_there_is_listed_by_the_name_they_are_asked_by(tmp_path
     }
     for state in states:
         if state.available:
-            assert await voices.named(ANA, state.voice.name) == state.voice
+            assert await voices.named(ANA, state.debater.name) == state.debater
         else:
-            with pytest.raises(VoiceAway, match="npm install"):
-                await voices.named(ANA, state.voice.name)
+            with pytest.raises(DebaterUnavailable, match="npm install"):
+                await voices.named(ANA, state.debater.name)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ async def test_whoever_is_not_there_is_told_with_the_nearest(
 ) -> None:
     voices = await a_table(tmp_path)
 
-    with pytest.raises(VoiceNotFound, match=meant):
+    with pytest.raises(DebaterNotFound, match=meant):
         await voices.named(ANA, typed)
 
 
@@ -358,8 +358,8 @@ async def test_each_is_asked_in_its_own_way_and_guests_at_their_seats(tmp_path: 
     reply = await voices.ask(ANA, an_ask(await voices.named(ANA, "local:small")), heard.append)
 
     assert (reply.text, heard) == ("Paris", ["Paris"])
-    for kind in (VoiceKind.AGENT, VoiceKind.PROGRAM, VoiceKind.GUEST):
-        with pytest.raises(VoiceAway):
+    for kind in (DebaterKind.AGENT, DebaterKind.PROGRAM, DebaterKind.GUEST):
+        with pytest.raises(DebaterUnavailable):
             await voices.ask(ANA, an_ask(a_voice("nobody", kind)), heard.append)
 
 

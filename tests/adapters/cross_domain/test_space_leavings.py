@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.cross_domain.space_leavings import SpaceLeavings
+from portico.adapters.cross_domain.space_cleanup import SpaceLeavings
 from portico.guard.core.secrets import SecretsUnavailable
 from portico.kernel.ids import SpaceId
 from portico.testing.memory_store import BEGINNING, SeededEntropy

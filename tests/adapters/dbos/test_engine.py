@@ -13,8 +13,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from portico.adapters.dbos import engine as dbos_worker
+from portico.adapters.dbos.deferred_queue import LateLine
 from portico.adapters.dbos.engine import DbosWorker, take_one
-from portico.adapters.dbos.late_line import LateLine
 from portico.adapters.dbos.tables import DbosTables
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.embedded.programs import PostgresArchive, client_programs
@@ -24,7 +24,13 @@ from portico.adapters.postgres.engine.retention import PostgresRetention
 from portico.adapters.postgres.transaction import EnginePool
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.retention import Keep
-from portico.engine.core.runs import Leg, Place, Queue, RunStatus, Turn
+from portico.engine.core.runs import (
+    Activation,
+    QueueConfig,
+    QueuedActivation,
+    QueuePlacement,
+    RunStatus,
+)
 from portico.engine.runs import Kind
 from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId
@@ -33,8 +39,8 @@ from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.contracts.engines import Engine, dbos_engine
 from tests.servers import reachable_folder
 
-RARE = Queue(name="rare", a_process=10, look=timedelta(hours=1))
-NARROW = Queue(name="narrow", a_process=1, look=timedelta(hours=1))
+RARE = QueueConfig(name="rare", a_process=10, look=timedelta(hours=1))
+NARROW = QueueConfig(name="narrow", a_process=1, look=timedelta(hours=1))
 """Nobody looks at them while a test lasts."""
 
 
@@ -61,14 +67,14 @@ async def test_who_joins_a_line_does_not_wait_until_somebody_looks(
 ) -> None:
     may_end.set()
 
-    run = await engine.started("work", place=Place(queue=RARE.name))
+    run = await engine.started("work", place=QueuePlacement(queue=RARE.name))
 
     assert (await engine.over(run.id)).result == "done"
 
 
 @pytest.mark.postgres
 async def test_a_narrow_line_is_left_to_those_who_count(engine: Engine) -> None:
-    run = await engine.started("work", place=Place(queue=NARROW.name))
+    run = await engine.started("work", place=QueuePlacement(queue=NARROW.name))
     await asyncio.to_thread(take_one, NARROW.name)
 
     assert (await engine.book.get(engine.ana, run.id)).status is RunStatus.QUEUED
@@ -114,7 +120,7 @@ def dbos(monkeypatch: pytest.MonkeyPatch) -> SlowDbos:
     return slow
 
 
-async def nothing(_leg: Leg) -> None:
+async def nothing(_leg: Activation) -> None:
     raise AssertionError
 
 
@@ -423,21 +429,21 @@ class Noted:
     """A line that only remembers who was there."""
 
     def __init__(self) -> None:
-        self.joined: list[Turn] = []
-        self.left: list[Leg] = []
+        self.joined: list[QueuedActivation] = []
+        self.left: list[Activation] = []
 
-    async def join(self, turn: Turn) -> None:
+    async def join(self, turn: QueuedActivation) -> None:
         self.joined.append(turn)
 
-    async def leave(self, leg: Leg) -> None:
+    async def leave(self, leg: Activation) -> None:
         self.left.append(leg)
 
 
 @pytest.mark.postgres
 async def test_whoever_joins_before_there_is_a_line_is_put_there_when_it_comes() -> None:
     late, line = LateLine(), Noted()
-    legs = [Leg(RunId.mint(BEGINNING, SeededEntropy(n)), 1) for n in range(3)]
-    turns = [Turn(leg, Place()) for leg in legs]
+    legs = [Activation(RunId.mint(BEGINNING, SeededEntropy(n)), 1) for n in range(3)]
+    turns = [QueuedActivation(leg, QueuePlacement()) for leg in legs]
 
     await late.join(turns[0])
     await late.join(turns[1])

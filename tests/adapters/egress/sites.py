@@ -10,7 +10,7 @@ import httpx2
 
 from portico.adapters.egress.client import guarded_client
 from portico.adapters.egress.dialer import Dialer
-from portico.sandbox.core.profile import Place
+from portico.sandbox.core.profile import NetworkEndpoint
 from tests.adapters.egress.canary import canary
 
 Heads = dict[str, str]
@@ -71,5 +71,5 @@ async def here(host: str, port: int) -> Sequence[str]:
     return ["127.0.0.1"]
 
 
-def a_client(*places: Place, **more: Any) -> httpx2.AsyncClient:
+def a_client(*places: NetworkEndpoint, **more: Any) -> httpx2.AsyncClient:
     return guarded_client(allow=places, dialer=Dialer(resolve=here), **more)

@@ -34,7 +34,7 @@ def asked(**more: object) -> Approval:
     made = Approval(
         id=ApprovalId.mint(BEGINNING, entropy),
         space=ANA.space,
-        asker=Asker(ANA.id, ANA.name, ANA.kind),
+        requester=Asker(ANA.id, ANA.name, ANA.kind),
         context=ContextId.mint(BEGINNING, entropy),
         tool="mail.send",
         server="mail",
@@ -232,7 +232,7 @@ async def test_too_many_are_left_out_and_nobody_is_kept_waiting(
 class Inside:
     told: list[str] = field(default_factory=list)
 
-    async def tell(self, caller: Principal, what: str, approval: Approval) -> None:
+    async def publish(self, caller: Principal, what: str, approval: Approval) -> None:
         self.told.append(what)
 
 
@@ -241,8 +241,8 @@ async def test_only_what_waits_for_somebody_is_told_elsewhere() -> None:
 
     async with telling(200, book=Book({approval.id: approval})) as (receiver, webhook):
         news = NewsByWebhook(inside, webhook)
-        await news.tell(ANA, "answered", approval)
-        await news.tell(ANA, "asked", approval)
+        await news.publish(ANA, "answered", approval)
+        await news.publish(ANA, "asked", approval)
         await asyncio.wait_for(receiver.came.wait(), 30)
 
     assert inside.told == ["answered", "asked"]

@@ -24,7 +24,7 @@ from portico.adapters.egress.client import (
 )
 from portico.adapters.egress.dialer import Dialer, OwnAddresses, SystemNames
 from portico.sandbox.core.errors import AddressRefused, FetchFailed
-from portico.sandbox.core.profile import Place, Request
+from portico.sandbox.core.profile import NetworkEndpoint, Request
 from tests.adapters.egress.canary import canary, listener
 from tests.adapters.egress.sites import Page, Site, a_client, a_site
 
@@ -37,9 +37,12 @@ def plain(path: str) -> Page:
 
 @asynccontextmanager
 async def reached(
-    page: Callable[[str], Page], *places: Place
+    page: Callable[[str], Page], *places: NetworkEndpoint
 ) -> AsyncIterator[tuple[Site, httpx2.AsyncClient]]:
-    async with a_site(page) as site, a_client(Place("site.test", site.port), *places) as client:
+    async with (
+        a_site(page) as site,
+        a_client(NetworkEndpoint("site.test", site.port), *places) as client,
+    ):
         yield site, client
 
 
@@ -93,7 +96,7 @@ async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.Monke
     async with canary() as bird, a_site(plain) as site:
         for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{bird.port}")
-        async with a_client(Place("site.test", site.port)) as client:
+        async with a_client(NetworkEndpoint("site.test", site.port)) as client:
             assert (await client.get(site.url())).content == b"here"
 
         assert bird.hits == []
@@ -107,7 +110,7 @@ async def test_what_the_operator_wrote_is_reached_by_their_proxy_and_nothing_els
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.delenv("NO_PROXY", raising=False)
         vendor = httpx2.URL("http://vendor.test/v1")
-        places = [written(str(vendor)), Place("site.test", site.port)]
+        places = [written(str(vendor)), NetworkEndpoint("site.test", site.port)]
         async with a_client(*places, proxied=vendor) as client:
             by_proxy = await client.get("http://vendor.test/v1/x")
             straight = await client.get(site.url())
@@ -164,8 +167,11 @@ async def test_secrets_stay_with_the_host_they_were_given_for() -> None:
             there = other.url(host="other.test") if path == "/b" else "/b"
             return 302, {"Location": there}, b""
 
-        places = (Place("other.test", other.port),)
-        async with a_site(page) as site, a_client(Place("site.test", site.port), *places) as client:
+        places = (NetworkEndpoint("other.test", other.port),)
+        async with (
+            a_site(page) as site,
+            a_client(NetworkEndpoint("site.test", site.port), *places) as client,
+        ):
             await client.get(site.url("/a"), headers=SECRET | {"Accept": "text/x"})
 
     assert [each.headers.get("x-api-key") for each in site.asked] == ["s3cret", "s3cret"]
@@ -176,10 +182,10 @@ async def test_secrets_stay_with_the_host_they_were_given_for() -> None:
 
 async def test_credentials_given_beside_the_request_stay_too() -> None:
     async with a_site(plain) as other:
-        places = (Place("other.test", other.port),)
+        places = (NetworkEndpoint("other.test", other.port),)
         async with (
             a_site(lambda path: (302, {"Location": other.url(host="other.test")}, b"")) as site,
-            a_client(Place("site.test", site.port), *places) as client,
+            a_client(NetworkEndpoint("site.test", site.port), *places) as client,
         ):
             await client.get(site.url(), auth=("ana", "s3cret"))
 
@@ -254,7 +260,7 @@ async def test_a_bomb_is_not_unpacked_further_than_the_answer_may_be_long() -> N
     bounds = Bounds(largest=1_000_000)
     async with (
         a_site(lambda path: (200, {"Content-Encoding": "gzip"}, bomb)) as site,
-        a_client(Place("site.test", site.port), bounds=bounds) as client,
+        a_client(NetworkEndpoint("site.test", site.port), bounds=bounds) as client,
         client.stream("GET", site.url()) as answer,
     ):
         read = 0
@@ -322,7 +328,7 @@ async def test_whoever_speaks_without_end_is_not_heard_for_ever(
 
     async with (
         canary(speaker.speak) as bird,
-        a_client(Place("site.test", bird.port), bounds=bounds) as client,
+        a_client(NetworkEndpoint("site.test", bird.port), bounds=bounds) as client,
     ):
         asked = client.build_request("GET", f"http://site.test:{bird.port}/")
         with pytest.raises(error):
@@ -332,9 +338,9 @@ async def test_whoever_speaks_without_end_is_not_heard_for_ever(
 
 
 def test_an_address_in_a_setting_is_an_entry_for_its_host_and_port() -> None:
-    assert written("http://127.0.0.1:11434/v1") == Place("127.0.0.1", 11_434)
-    assert written("https://API.example.org/v1") == Place("api.example.org", 443)
-    assert written("http://[::1]/v1") == Place("::1", 80)
+    assert written("http://127.0.0.1:11434/v1") == NetworkEndpoint("127.0.0.1", 11_434)
+    assert written("https://API.example.org/v1") == NetworkEndpoint("api.example.org", 443)
+    assert written("http://[::1]/v1") == NetworkEndpoint("::1", 80)
     for bad in ("127.0.0.1:11434", "http://a b\n/", "file:///x"):
         with pytest.raises(AddressRefused):
             written(bad)
@@ -353,7 +359,7 @@ def page(path: str) -> Page:
 
 
 async def test_what_is_fetched_says_where_it_came_from() -> None:
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with a_site(page) as site, a_client(NetworkEndpoint("site.test", site.port)) as client:
         asked = Request(url=site.url("/on"), method="post", body=b"{}", headers={"X-Mine": "1"})
         found = await GuardedWeb(client).fetch(asked)
 
@@ -365,7 +371,7 @@ async def test_what_is_fetched_says_where_it_came_from() -> None:
 
 async def test_headers_of_the_connection_are_not_taken() -> None:
     bad = {"Host": "inner", "Transfer-Encoding": "chunked", "Content-Length": "1", "TE": "x"}
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with a_site(page) as site, a_client(NetworkEndpoint("site.test", site.port)) as client:
         await GuardedWeb(client).fetch(
             Request(url=site.url(), headers=bad | {"Accept-Encoding": "br"})
         )
@@ -398,7 +404,7 @@ async def test_what_is_no_address_is_refused(url: str) -> None:
     ],
 )
 async def test_what_cannot_be_sent_is_not_and_nothing_of_it_is_told(request_: Request) -> None:
-    async with a_client(Place("site.test", 80)) as client:
+    async with a_client(NetworkEndpoint("site.test", 80)) as client:
         with pytest.raises(FetchFailed) as failed:
             await GuardedWeb(client).fetch(request_)
 
@@ -406,7 +412,7 @@ async def test_what_cannot_be_sent_is_not_and_nothing_of_it_is_told(request_: Re
 
 
 async def test_a_header_that_no_connection_can_carry_is_not_told() -> None:
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with a_site(page) as site, a_client(NetworkEndpoint("site.test", site.port)) as client:
         asked = Request(url=site.url(), headers={"A B": "s3cret"})
         with pytest.raises(FetchFailed, match="one of its headers cannot be sent") as failed:
             await GuardedWeb(client).fetch(asked)
@@ -419,7 +425,7 @@ async def test_a_header_that_no_connection_can_carry_is_not_told() -> None:
     [("/large", "longer than 10,000 bytes"), ("/round", "leads on more than 2 times")],
 )
 async def test_what_goes_too_far_is_told(path: str, told: str) -> None:
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with a_site(page) as site, a_client(NetworkEndpoint("site.test", site.port)) as client:
         asked = Request(url=site.url(path), largest=10_000, redirects=2)
         with pytest.raises(FetchFailed, match=told):
             await GuardedWeb(client).fetch(asked)
@@ -432,7 +438,7 @@ async def test_what_takes_too_long_or_is_not_there_is_told() -> None:
     with listener() as closed:
         dead = closed.getsockname()[1]
     async with canary(silent) as bird:
-        places = (Place("site.test", bird.port), Place("site.test", dead))
+        places = (NetworkEndpoint("site.test", bird.port), NetworkEndpoint("site.test", dead))
         slow, gone = (f"http://site.test:{place.port}/" for place in places)
         async with a_client(*places) as client:
             with pytest.raises(FetchFailed, match=r"took longer than 0\.2 s"):
@@ -465,7 +471,7 @@ async def test_retries_of_the_library_pass_the_gate_each_time() -> None:
         asked.append(host)
         return ["127.0.0.1"] if len(asked) < 3 else ["10.0.0.1"]
 
-    dialer = Dialer([Place("site.test", dead)], resolve=resolve)
+    dialer = Dialer([NetworkEndpoint("site.test", dead)], resolve=resolve)
     backend = GuardedBackend(dialer)
     async with httpcore2.AsyncConnectionPool(retries=1, network_backend=backend) as pool:
         with pytest.raises(httpcore2.ConnectError):
@@ -511,7 +517,9 @@ def answering(*addresses: str) -> Callable[[str, int], Awaitable[Sequence[str]]]
     return resolve
 
 
-def a_dialer(*addresses: str, places: Sequence[Place] = (), public: bool = True) -> Dialer:
+def a_dialer(
+    *addresses: str, places: Sequence[NetworkEndpoint] = (), public: bool = True
+) -> Dialer:
     return Dialer(
         places, public=public, own=lambda: ["93.184.216.99"], resolve=answering(*addresses)
     )
@@ -587,7 +595,7 @@ async def test_what_is_no_plain_name_is_refused_before_anybody_is_asked(host: st
 
 
 async def test_a_place_is_reached_whatever_it_resolves_to_at_its_port_alone() -> None:
-    dialer = a_dialer("127.0.0.1", places=[Place("ollama.lan", 11_434)])
+    dialer = a_dialer("127.0.0.1", places=[NetworkEndpoint("ollama.lan", 11_434)])
 
     assert await dialer.judged("OLLAMA.lan.", 11_434) == ("127.0.0.1",)
     with pytest.raises(AddressRefused):
@@ -597,7 +605,7 @@ async def test_a_place_is_reached_whatever_it_resolves_to_at_its_port_alone() ->
 
 
 async def test_a_place_that_is_an_address_is_known_in_every_spelling() -> None:
-    dialer = a_dialer(places=[Place("::1", 8080)])
+    dialer = a_dialer(places=[NetworkEndpoint("::1", 8080)])
 
     assert await dialer.judged("0:0:0:0:0:0:0:1", 8080) == ["::1"]
     with pytest.raises(AddressRefused):
@@ -605,8 +613,8 @@ async def test_a_place_that_is_an_address_is_known_in_every_spelling() -> None:
 
 
 async def test_a_narrowed_dialer_knows_none_of_the_places_of_the_other() -> None:
-    wide = a_dialer(*PUBLIC, places=[Place("127.0.0.1", 1)])
-    narrow = wide.narrowed([Place("127.0.0.1", 2)], public=False)
+    wide = a_dialer(*PUBLIC, places=[NetworkEndpoint("127.0.0.1", 1)])
+    narrow = wide.narrowed([NetworkEndpoint("127.0.0.1", 2)], public=False)
 
     assert await narrow.judged("127.0.0.1", 2) == ["127.0.0.1"]
     for host, port in (("127.0.0.1", 1), ("example.org", 443)):
@@ -621,7 +629,7 @@ async def test_what_has_no_address_is_not_dialled() -> None:
 
 async def test_the_address_that_was_judged_is_dialled() -> None:
     async with canary() as bird:
-        place = Place("bird.lan", bird.port)
+        place = NetworkEndpoint("bird.lan", bird.port)
         with await a_dialer("127.0.0.1", places=[place]).dial("bird.lan", bird.port) as found:
             assert found.getpeername() == ("127.0.0.1", bird.port)
 
@@ -631,7 +639,7 @@ async def test_when_one_address_does_not_answer_the_next_is_tried(seconds: float
     with listener() as closed:
         dead = closed.getsockname()[1]
     async with canary(hosts=["127.0.0.2"], port=dead):
-        place = Place("bird.lan", dead)
+        place = NetworkEndpoint("bird.lan", dead)
         dialer = a_dialer("127.0.0.1", "127.0.0.2", places=[place])
 
         with await dialer.dial("bird.lan", dead, seconds=seconds) as found:
@@ -641,7 +649,7 @@ async def test_when_one_address_does_not_answer_the_next_is_tried(seconds: float
 async def test_a_dial_that_lasts_too_long_is_given_up() -> None:
     with listener() as full:
         full.listen(0)
-        place = Place("127.0.0.1", full.getsockname()[1])
+        place = NetworkEndpoint("127.0.0.1", full.getsockname()[1])
         dialer = a_dialer(places=[place])
         with pytest.raises(TimeoutError), ExitStack() as waiting:
             for _ in range(10):  # until its queue is full

@@ -12,7 +12,7 @@ import pytest
 
 from portico.adapters.egress.dialer import Dialer
 from portico.adapters.egress.proxy import Egress, EgressTerms
-from portico.sandbox.core.profile import Network, Place
+from portico.sandbox.core.profile import Network, NetworkEndpoint
 from tests.adapters.egress.canary import Answer, canary, listener
 
 HASTY = EgressTerms(connections=4, head=0.3, dial=1.0, idle=0.5, lingering=0.3)
@@ -20,7 +20,10 @@ HASTY = EgressTerms(connections=4, head=0.3, dial=1.0, idle=0.5, lingering=0.3)
 
 @asynccontextmanager
 async def an_egress(
-    *reach: Place, network: Network = Network.NONE, to: Place | None = None, **told: Any
+    *reach: NetworkEndpoint,
+    network: Network = Network.NONE,
+    to: NetworkEndpoint | None = None,
+    **told: Any,
 ) -> AsyncIterator[tuple[int, Egress]]:
     door = listener()
     port = door.getsockname()[1]
@@ -63,7 +66,7 @@ def answering(*pieces: bytes) -> Answer:
 
 
 async def test_a_tunnel_leads_to_a_place_that_was_named() -> None:
-    async with canary() as bird, an_egress(Place("127.0.0.1", bird.port)) as (port, _):
+    async with canary() as bird, an_egress(NetworkEndpoint("127.0.0.1", bird.port)) as (port, _):
         answer = await said(
             port, b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\n\r\nGET" % bird.port
         )
@@ -74,7 +77,10 @@ async def test_a_tunnel_leads_to_a_place_that_was_named() -> None:
 
 
 async def test_a_tunnel_carries_both_ways_until_both_have_said_all() -> None:
-    async with canary(echoed) as bird, an_egress(Place("127.0.0.1", bird.port)) as (port, _):
+    async with (
+        canary(echoed) as bird,
+        an_egress(NetworkEndpoint("127.0.0.1", bird.port)) as (port, _),
+    ):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\n\r\n" % bird.port)
         await reader.readuntil(b"\r\n\r\n")
@@ -141,7 +147,10 @@ async def test_plain_http_is_handed_on_as_its_address_says_without_what_is_betwe
         b"HTTP/1.1 200 OK\r\nKeep-Alive: 1\r\nConnection: x-hop\r\nX-Hop: 1\r\nX-End: 2\r\n",
         b"Content-Length: 2\r\n\r\nokTOO MUCH",
     )
-    async with canary(answer) as bird, an_egress(Place("localhost", bird.port)) as (port, _):
+    async with (
+        canary(answer) as bird,
+        an_egress(NetworkEndpoint("localhost", bird.port)) as (port, _),
+    ):
         asked = b"POST http://LOCALHOST:%d/a/b?c=d HTTP/1.1\r\n" % bird.port
         heads = [
             *(b"Host: elsewhere", b"Proxy-Authorization: Basic c2VjcmV0", b"Connection: x-mine"),
@@ -169,7 +178,10 @@ async def test_a_second_request_on_the_connection_never_reaches_the_first_ones_h
         await writer.drain()
         bird.hits.append(await reader.read())
 
-    async with canary(patient) as bird, an_egress(Place("127.0.0.1", bird.port)) as (port, _):
+    async with (
+        canary(patient) as bird,
+        an_egress(NetworkEndpoint("127.0.0.1", bird.port)) as (port, _),
+    ):
         first = b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: x\r\n\r\n" % bird.port
         second = b"GET http://other.example/ HTTP/1.1\r\nHost: x\r\nCookie: secret\r\n\r\n"
         heard = await said(port, first + second)
@@ -183,7 +195,7 @@ async def test_a_request_whose_end_can_be_read_in_two_ways_ends_where_one_says(
     length: bytes,
 ) -> None:
     """Framed anew by the same reading: what follows the end is not sent on."""
-    async with canary() as bird, an_egress(Place("127.0.0.1", bird.port)) as (port, _):
+    async with canary() as bird, an_egress(NetworkEndpoint("127.0.0.1", bird.port)) as (port, _):
         asked = b"POST http://127.0.0.1:%d/ HTTP/1.1\r\nHost: x\r\n%b\r\n\r\n" % (bird.port, length)
         await said(port, asked + b"0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n")
 
@@ -201,7 +213,10 @@ async def test_an_http_client_goes_through_it_with_bodies_of_any_form() -> None:
         yield b"one"
         yield b"two"
 
-    async with canary(doubled) as bird, an_egress(Place("127.0.0.1", bird.port)) as (port, _):
+    async with (
+        canary(doubled) as bird,
+        an_egress(NetworkEndpoint("127.0.0.1", bird.port)) as (port, _),
+    ):
         client = httpx2.AsyncClient(proxy=f"http://127.0.0.1:{port}", trust_env=False)
         answer = await client.post(f"http://127.0.0.1:{bird.port}/", content=pieces())
         await client.aclose()
@@ -215,7 +230,7 @@ async def test_an_http_client_goes_through_it_with_bodies_of_any_form() -> None:
 async def test_who_has_no_token_gets_nowhere_and_who_has_it_passes(given: bytes) -> None:
     pair = b"Proxy-Authorization: Basic " + base64.b64encode(b"portico:t0ken") + b"\r\n"
     async with canary() as bird:
-        async with an_egress(Place("127.0.0.1", bird.port), token="t0ken") as (port, _):
+        async with an_egress(NetworkEndpoint("127.0.0.1", bird.port), token="t0ken") as (port, _):
             head = b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\n%b\r\n" % (bird.port, given)
             answer = await said(port, head)
             refused = list(bird.hits)
@@ -231,7 +246,7 @@ async def test_who_has_no_token_gets_nowhere_and_who_has_it_passes(given: bytes)
 async def test_what_does_not_answer_is_a_bad_gateway() -> None:
     with listener() as closed:
         dead = closed.getsockname()[1]
-    async with an_egress(Place("127.0.0.1", dead)) as (port, _):
+    async with an_egress(NetworkEndpoint("127.0.0.1", dead)) as (port, _):
         answer = await said(port, b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\n\r\n" % dead)
 
     assert answer.startswith(b"HTTP/1.1 502 127.0.0.1:%d cannot be reached: " % dead)
@@ -239,7 +254,7 @@ async def test_what_does_not_answer_is_a_bad_gateway() -> None:
 
 async def test_a_straight_way_leads_to_its_place_whatever_is_said() -> None:
     async with canary() as bird:
-        place = Place("localhost", bird.port)
+        place = NetworkEndpoint("localhost", bird.port)
         async with an_egress(place, to=place) as (port, _):
             answer = await said(port, b"\0\0\0\x08\x04\xd2\x16\x2f")
 
@@ -249,7 +264,7 @@ async def test_a_straight_way_leads_to_its_place_whatever_is_said() -> None:
 
 async def test_a_straight_way_to_a_place_that_was_not_named_leads_nowhere() -> None:
     async with canary() as bird:
-        place = Place("127.0.0.1", bird.port)
+        place = NetworkEndpoint("127.0.0.1", bird.port)
         async with an_egress(to=place) as (port, egress):
             with suppress(ConnectionResetError):
                 assert await said(port, b"x") == b""
@@ -307,7 +322,7 @@ async def test_a_head_that_does_not_come_is_not_waited_for() -> None:
 
 async def test_what_stands_still_is_over() -> None:
     async with canary(silent) as bird:
-        place = Place("127.0.0.1", bird.port)
+        place = NetworkEndpoint("127.0.0.1", bird.port)
         async with an_egress(place, terms=HASTY) as (port, _):
             tunnel = b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\n\r\nHi" % bird.port
             plain = b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: x\r\n\r\n" % bird.port
@@ -319,7 +334,7 @@ async def test_what_stands_still_is_over() -> None:
 @pytest.mark.parametrize("said_there", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"])
 async def test_a_place_that_breaks_off_breaks_off_here_too(said_there: bytes) -> None:
     there = canary(answering(said_there))
-    async with there as bird, an_egress(Place("127.0.0.1", bird.port)) as (port, _):
+    async with there as bird, an_egress(NetworkEndpoint("127.0.0.1", bird.port)) as (port, _):
         asked = b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: x\r\n\r\n" % bird.port
 
         heard = await said(port, asked)
@@ -329,7 +344,7 @@ async def test_a_place_that_breaks_off_breaks_off_here_too(said_there: bytes) ->
 
 
 async def test_a_connect_with_a_body_is_not_understood() -> None:
-    async with canary() as bird, an_egress(Place("127.0.0.1", bird.port)) as (port, _):
+    async with canary() as bird, an_egress(NetworkEndpoint("127.0.0.1", bird.port)) as (port, _):
         head = b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nHi"
 
         assert (await said(port, head % bird.port)).startswith(b"HTTP/1.1 400 ")
@@ -353,14 +368,14 @@ async def test_what_moves_is_not_over() -> None:
             writer.write(b".")
 
     async with canary(slow) as bird:
-        place = Place("127.0.0.1", bird.port)
+        place = NetworkEndpoint("127.0.0.1", bird.port)
         async with an_egress(place, to=place, terms=HASTY) as (port, _):
             assert await said(port, b"Hi") == b"." * 8
 
 
 async def test_who_comes_when_it_is_full_is_told_so_and_others_go_on() -> None:
     async with canary(silent) as bird:
-        place = Place("127.0.0.1", bird.port)
+        place = NetworkEndpoint("127.0.0.1", bird.port)
         terms = EgressTerms(connections=2)
         async with an_egress(place, terms=terms) as (port, _):
             opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
@@ -376,7 +391,7 @@ async def test_who_comes_when_it_is_full_is_told_so_and_others_go_on() -> None:
 
 async def test_closing_cuts_off_whoever_is_still_talking() -> None:
     async with canary(silent) as bird:
-        place = Place("127.0.0.1", bird.port)
+        place = NetworkEndpoint("127.0.0.1", bird.port)
         async with an_egress(place) as (port, egress):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\n\r\n" % bird.port)

@@ -20,13 +20,13 @@ from portico.adapters.embeddings.conversion import write_change
 from portico.adapters.embeddings.encoders import (
     MODEL,
     PAGE,
-    BadEncoderName,
     EncoderFolder,
     EncoderNotFound,
+    InvalidEncoderName,
     PullFailed,
     RuntimeMissing,
 )
-from portico.adapters.embeddings.pull import Order, PullEncoder
+from portico.adapters.embeddings.pull import PullEncoder, PullRequest
 from portico.adapters.embeddings.sentence_encoders import OnnxEncoder
 from portico.adapters.system.files import open_to_others
 from portico.gateway.core.search_text import StoredEncoder
@@ -52,7 +52,7 @@ class Puller:
         revision: str = "main",
         change: Path | None = None,
     ) -> StoredEncoder:
-        order = Order(source=str(source), name=name, revision=revision, change=change)
+        order = PullRequest(source=str(source), name=name, revision=revision, change=change)
         story = PullEncoder(shelf=self.shelf, client=self._client, hub=self._hub)
         return story(order, lambda *told: self.progress.append(told))
 
@@ -215,7 +215,7 @@ def test_a_name_that_could_be_taken_for_something_else_is_refused(
     puller: Puller, tmp_path: Path, name: str
 ) -> None:
     if name:
-        with pytest.raises(BadEncoderName):
+        with pytest.raises(InvalidEncoderName):
             puller(tiny.publish(tmp_path / "tiny"), name=name)
     with pytest.raises(EncoderNotFound, match="there are: static, remote"):
         puller.shelf.find(name)

@@ -22,7 +22,7 @@ from portico.adapters.embeddings.conversion import (
     FLOAT,
     DoesNotFit,
     Graph,
-    Shape,
+    ModelDimensions,
     adapted,
     bert_model,
     write_change,
@@ -43,22 +43,22 @@ from portico.adapters.embeddings.encoders import (
     read_tensors,
     write_page,
 )
-from portico.adapters.embeddings.pull import ADAPTER, Order, PullEncoder
+from portico.adapters.embeddings.pull import ADAPTER, PullEncoder, PullRequest
 from portico.adapters.embeddings.sentence_encoders import (
+    EncoderChoice,
     Endpoint,
     OnnxEncoder,
     RemoteEmbedder,
-    Wanted,
     open_encoder,
 )
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.sandbox.core.profile import Place
+from portico.sandbox.core.profile import NetworkEndpoint
 from tests.adapters.embeddings import tiny
 from tests.adapters.embeddings.serving import serving
 from tests.adapters.embeddings.tiny import safetensors
 
-SHAPE = Shape(layers=tiny.LAYERS, heads=tiny.HEADS, width=tiny.WIDTH, epsilon=1e-12)
+SHAPE = ModelDimensions(layers=tiny.LAYERS, heads=tiny.HEADS, width=tiny.WIDTH, epsilon=1e-12)
 
 
 def an_encoder(
@@ -262,12 +262,12 @@ async def test_an_encoder_is_opened_by_its_name_and_the_table_alone_is_none(
     shelf: EncoderFolder,
 ) -> None:
     async with httpx2.AsyncClient() as client:
-        found = open_encoder(Wanted(encoder="remote", shelf=shelf, endpoint=THERE), client)
+        found = open_encoder(EncoderChoice(encoder="remote", shelf=shelf, endpoint=THERE), client)
 
-        assert open_encoder(Wanted(encoder="static", shelf=shelf), client) is None
+        assert open_encoder(EncoderChoice(encoder="static", shelf=shelf), client) is None
         for name in ("gone", "remote", "../models"):
             with pytest.raises(EncoderNotFound) as caught:
-                open_encoder(Wanted(encoder=name, shelf=shelf), client)
+                open_encoder(EncoderChoice(encoder=name, shelf=shelf), client)
             assert isinstance(caught.value, EmbedderUnavailable)
 
     assert isinstance(found, RemoteEmbedder)
@@ -276,9 +276,9 @@ async def test_an_encoder_is_opened_by_its_name_and_the_table_alone_is_none(
 
 def test_one_that_was_pulled_is_opened_by_its_name(shelf: EncoderFolder, tmp_path: Path) -> None:
     pull = PullEncoder(shelf=shelf, client=guarded_client, hub="http://127.0.0.1:9")
-    pull(Order(source=str(tiny.publish(tmp_path / "tiny"))), lambda *_: None)
+    pull(PullRequest(source=str(tiny.publish(tmp_path / "tiny"))), lambda *_: None)
 
-    found = open_encoder(Wanted(encoder="tiny", shelf=shelf), httpx2.AsyncClient())
+    found = open_encoder(EncoderChoice(encoder="tiny", shelf=shelf), httpx2.AsyncClient())
 
     assert isinstance(found, OnnxEncoder)
     assert found.model.dimensions == tiny.WIDTH
@@ -545,7 +545,7 @@ def vendor() -> Iterator[Vendor]:
 
 @pytest.fixture
 async def client(vendor: Vendor) -> AsyncIterator[httpx2.AsyncClient]:
-    places = [written_of_client(vendor.url), Place("127.0.0.1", 9)]
+    places = [written_of_client(vendor.url), NetworkEndpoint("127.0.0.1", 9)]
     async with guarded_client(allow=places, bounds=Bounds(redirects=0)) as found:
         yield found
 

@@ -10,7 +10,12 @@ from portico.adapters.jmespath.evaluation import MOST_BUILT, MOST_WORK, Bounded,
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
-from portico.workflows.core.plan import WHOLE, BadExpression, ExpressionFailed, ExpressionTooLarge
+from portico.workflows.core.plan import (
+    WHOLE,
+    ExpressionFailed,
+    ExpressionTooLarge,
+    InvalidExpression,
+)
 
 EXPRESSIONS = JmespathExpressions()
 DOCUMENT: JsonObject = {
@@ -110,7 +115,7 @@ def test_what_it_looks_up_in_its_document_is_known_before(expression: str, roots
 )
 def test_what_is_none_is_told_where(expression: str, position: int, what: str) -> None:
     for ask in (EXPRESSIONS.check, EXPRESSIONS.roots):
-        with pytest.raises(BadExpression) as refused:
+        with pytest.raises(InvalidExpression) as refused:
             ask(expression)
 
         assert what in refused.value.what
@@ -153,7 +158,7 @@ def test_a_refusal_does_not_repeat_what_was_there() -> None:
 
 @pytest.mark.parametrize("expression", ["length(a.items) > 0", "a.b == -1", "0 < a.b"])
 def test_whoever_writes_a_bare_number_is_told_how_numbers_are_written(expression: str) -> None:
-    with pytest.raises(BadExpression, match="between backticks"):
+    with pytest.raises(InvalidExpression, match="between backticks"):
         JmespathExpressions().check(expression)
 
 

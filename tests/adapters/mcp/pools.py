@@ -15,23 +15,23 @@ from uuid import UUID
 import psutil
 
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.secrets import NOBODY, Keeper
+from portico.adapters.mcp.secrets import NOBODY, SecretResolver
 from portico.adapters.mcp.session import Tokens
 from portico.adapters.mcp.stdio import Confine, Terms
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.gateway.core.calls import Answer, Question, Target, Wanted
-from portico.gateway.core.servers import Era, Launch, Plain, Stdio, Value
+from portico.gateway.core.calls import ClientCapability, Question, ToolResult, UpstreamTarget
+from portico.gateway.core.servers import Launch, Plain, ProtocolRevision, Stdio, Value
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.testing.memory_store import SeededEntropy
-from portico.testing.sandbox import NoWalls
+from portico.testing.sandbox import NoConfine
 from tests.forks import keepers
 
 HOME = SpaceId(UUID(int=1))
 AMPLE = timedelta(seconds=30)
-EVERYTHING = frozenset(Wanted)
+EVERYTHING = frozenset(ClientCapability)
 
 
 class Changes:
@@ -52,7 +52,7 @@ async def a_pool(
     changed: Changes | None = None,
     confine: Confine | None = None,
     tokens: Tokens | None = None,
-    keeper: Keeper = NOBODY,
+    keeper: SecretResolver = NOBODY,
     **terms: Any,
 ) -> AsyncIterator[UpstreamPool]:
     quick: dict[str, Any] = {
@@ -65,7 +65,7 @@ async def a_pool(
         entropy=SeededEntropy(),
         secrets=secrets or KnownSecrets(),
         changed=changed or Changes(),
-        confine=confine or NoWalls(),
+        confine=confine or NoConfine(),
         environment={"PATH": "/usr/bin:/bin", "HOME": "/"} | dict(environment or {}),
         tokens=tokens,
         keeper=keeper,
@@ -96,12 +96,14 @@ def _python(*arguments: str, environment: Mapping[str, Value] | None = None) -> 
 
 
 def target(
-    launch: Launch, name: str = "server", *, pin: str = "pin", era: Era | None = None
-) -> Target:
-    return Target(space=HOME, server=name, launch=launch, launch_pin=pin, era=era)
+    launch: Launch, name: str = "server", *, pin: str = "pin", era: ProtocolRevision | None = None
+) -> UpstreamTarget:
+    return UpstreamTarget(
+        space=HOME, server=name, launch=launch, launch_pin=pin, protocol_revision=era
+    )
 
 
-def said(answer: Answer) -> str:
+def said(answer: ToolResult) -> str:
     return str(answer.content[0]["text"])
 
 
@@ -110,7 +112,7 @@ class Caller:
     """Answers what it is asked, and keeps what it is told."""
 
     answers: Sequence[JsonObject | PorticoError] = ()
-    able: AbstractSet[Wanted] = EVERYTHING
+    able: AbstractSet[ClientCapability] = EVERYTHING
     asked: list[Question] = field(default_factory=list)
     steps: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     logged: list[JsonObject] = field(default_factory=list)
@@ -148,7 +150,7 @@ def children() -> list[psutil.Process]:
 
 def is_warden(process: psutil.Process) -> bool:
     try:
-        return any(word.endswith("warden.py") for word in process.cmdline())
+        return any(word.endswith("orphan_reaper.py") for word in process.cmdline())
     except psutil.Error:
         return False
 

@@ -20,8 +20,8 @@ from starlette.routing import Route
 from portico.adapters.mcp import http
 from portico.adapters.mcp.http import Endpoint, Streamable
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.transport import Asked, Message, notification
-from portico.gateway.core.calls import Answer, Target
+from portico.adapters.mcp.transport import Message, PendingRequest, notification
+from portico.gateway.core.calls import ToolResult, UpstreamTarget
 from portico.gateway.core.errors import (
     UpstreamDown,
     UpstreamRefused,
@@ -29,10 +29,10 @@ from portico.gateway.core.errors import (
     UpstreamWantsLogin,
 )
 from portico.gateway.core.servers import (
-    Era,
     FromEnvironment,
     Http,
     Plain,
+    ProtocolRevision,
     ServerId,
     Template,
     Value,
@@ -60,14 +60,14 @@ WAYS = ["modern", "modern json", "legacy", "legacy json", "sse"]
 @asynccontextmanager
 async def reached(
     way: str, everyday: Everyday | None = None, changed: Changes | None = None
-) -> AsyncIterator[tuple[UpstreamPool, Target]]:
+) -> AsyncIterator[tuple[UpstreamPool, UpstreamTarget]]:
     server = (everyday or Everyday()).server()
     app = (
         sse_app(server)
         if way == "sse"
         else server.streamable_http_app(json_response=way.endswith("json"))
     )
-    era = Era.LEGACY if way.startswith("legacy") else None
+    era = ProtocolRevision.LEGACY if way.startswith("legacy") else None
     path = "sse" if way == "sse" else "mcp"
     async with a_pool(changed=changed) as pool, served(app, lifespan=way != "sse") as url:
         yield pool, target(Http(f"{url}/{path}"), era=era)
@@ -89,19 +89,21 @@ async def test_all_that_a_server_offers_is_seen_page_by_page_and_passes_through(
         with pytest.raises(UpstreamRefused):
             await pool.complete(everyday, {"ref": {"type": "nonsense"}}, timeout=AMPLE)
 
-    assert seen.era is (Era.MODERN if way.startswith("modern") else Era.LEGACY)
+    assert seen.protocol_revision is (
+        ProtocolRevision.MODERN if way.startswith("modern") else ProtocolRevision.LEGACY
+    )
     assert (seen.identity.name, seen.identity.version) == ("everyday", "2.0")
     assert seen.instructions == "Use me every day."
     assert [tool["name"] for tool in seen.tools] == Everyday().names
     assert [each["uri"] for each in seen.resources] == ["test://a"]
     assert [each["uriTemplate"] for each in seen.resource_templates] == ["test://{name}"]
     assert [each["name"] for each in seen.prompts] == ["greet"]
-    assert good == Answer(
+    assert good == ToolResult(
         content=[{"type": "text", "text": "see there"}],
         structured={"sum": 3, "parts": [1, 2], "nothing": None},
         meta={"example.org/seen": True},
     )
-    assert bad == Answer(content=[{"type": "text", "text": "no luck"}], failed=True)
+    assert bad == ToolResult(content=[{"type": "text", "text": "no luck"}], failed=True)
     assert resource["contents"] == [{"uri": "test://b", "text": "what is in it"}]
     assert "resultType" not in resource
     assert filled["messages"] == [
@@ -247,7 +249,7 @@ class Purse:
     def __init__(self, **tokens: list[str]) -> None:
         self.tokens = {PrincipalId(UUID(int=int(who[1:]))): [*each] for who, each in tokens.items()}
 
-    async def __call__(self, target: Target, refused: str | None) -> str | None:
+    async def __call__(self, target: UpstreamTarget, refused: str | None) -> str | None:
         assert target.login is not None
         mine = self.tokens.get(target.login, [])
         if mine and mine[0] == refused:
@@ -255,8 +257,8 @@ class Purse:
         return mine[0] if mine else None
 
 
-def personal(url: str, who: PrincipalId) -> Target:
-    there = target(Http(f"{url}/mcp"), era=Era.LEGACY)
+def personal(url: str, who: PrincipalId) -> UpstreamTarget:
+    there = target(Http(f"{url}/mcp"), era=ProtocolRevision.LEGACY)
     return replace(there, login=who, id=ServerId(UUID(int=1))).of_its_caller()
 
 
@@ -308,7 +310,7 @@ async def test_whoever_has_no_token_is_not_even_tried_and_may_come_again_at_once
 
 
 async def test_where_people_log_in_being_away_is_told_as_that() -> None:
-    async def away(_target: Target, _refused: str | None) -> str | None:
+    async def away(_target: UpstreamTarget, _refused: str | None) -> str | None:
         raise LoginUnavailable("https://login.example", "nobody there")
 
     async with a_pool(tokens=away) as pool, served(Doorman().app()) as url:
@@ -323,7 +325,7 @@ async def test_a_call_that_waits_for_its_token_is_not_made_once_its_server_was_s
     asked, given = asyncio.Event(), asyncio.Event()
     given.set()
 
-    async def slowly(_target: Target, _refused: str | None) -> str | None:
+    async def slowly(_target: UpstreamTarget, _refused: str | None) -> str | None:
         asked.set()
         await given.wait()
         return "of-ana"
@@ -385,7 +387,7 @@ async def test_what_a_server_says_beside_a_call_is_kept_only_until_it_is_heard()
         heard += 1
 
     way = Streamable(cast("Endpoint", endpoint), _spawned)
-    asked = Asked("tools/call", {}, hear)
+    asked = PendingRequest("tools/call", {}, hear)
     asking = asyncio.ensure_future(way.ask(asked))
     await until(lambda: endpoint.waiting)
 
@@ -411,7 +413,7 @@ async def test_more_questions_beside_a_call_than_anybody_can_answer_are_refused(
         await asyncio.Event().wait()
 
     way = Streamable(cast("Endpoint", endpoint), _spawned)
-    asked = Asked("tools/call", {}, hear)
+    asked = PendingRequest("tools/call", {}, hear)
     asking = asyncio.ensure_future(way.ask(asked))
     await until(lambda: endpoint.waiting)
 

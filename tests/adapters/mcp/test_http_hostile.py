@@ -20,10 +20,10 @@ from portico.adapters.mcp import http
 from portico.adapters.mcp.http import Endpoint
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.secrets import Address
-from portico.adapters.mcp.transport import Broken
-from portico.gateway.core.calls import Phase, Target
+from portico.adapters.mcp.transport import TransportFailed
+from portico.gateway.core.calls import Phase, UpstreamTarget
 from portico.gateway.core.errors import OfferNotFound, UpstreamBusy, UpstreamDown
-from portico.gateway.core.servers import Era, FromEnvironment, Http, Template
+from portico.gateway.core.servers import FromEnvironment, Http, ProtocolRevision, Template
 from tests.adapters.egress.canary import canary
 from tests.adapters.egress.sites import a_site
 from tests.adapters.mcp.pools import (
@@ -97,8 +97,8 @@ class Server:
 
 @asynccontextmanager
 async def reached(
-    server: Server, *, era: Era | None = None, **terms: Any
-) -> AsyncIterator[tuple[UpstreamPool, Target]]:
+    server: Server, *, era: ProtocolRevision | None = None, **terms: Any
+) -> AsyncIterator[tuple[UpstreamPool, UpstreamTarget]]:
     headers = {"Authorization": Template(("Bearer ", FromEnvironment("KEY")))}
     ours = {"KEY": SECRET}
     async with (
@@ -155,7 +155,7 @@ async def test_an_answer_that_is_none_is_down_and_the_server_is_spoken_to_again(
         with pytest.raises(UpstreamDown, match=reason):
             await pool.call(there, "echo", {}, timeout=AMPLE)
         server.rude = lambda _request, _message: None
-        await until(lambda: pool.vitals(HOME, "server").phase is not Phase.RESTING)
+        await until(lambda: pool.health(HOME, "server").phase is not Phase.RESTING)
         answered = await pool.call(there, "echo", {}, timeout=AMPLE)
 
     assert said(answered) == "well"
@@ -172,7 +172,7 @@ async def test_one_bad_tool_does_not_close_the_server_to_others() -> None:
                 await pool.call(there, "bad", {}, timeout=AMPLE)
             assert said(await pool.call(there, "good", {}, timeout=AMPLE)) == "well"
 
-        assert pool.vitals(HOME, "server").starts == 1
+        assert pool.health(HOME, "server").starts == 1
 
 
 async def test_an_error_of_the_protocol_is_an_answer_that_failed() -> None:
@@ -206,9 +206,9 @@ async def test_what_is_said_of_one_call_is_not_the_end_of_its_session(
         in_a_session(lambda m: JSONResponse({"id": write(m["id"]), "error": error}, status))
     )
 
-    async with reached(server, era=Era.LEGACY) as (pool, there):
+    async with reached(server, era=ProtocolRevision.LEGACY) as (pool, there):
         answers = [await pool.call(there, "add", {}, timeout=AMPLE) for _ in range(5)]
-        vitals = pool.vitals(HOME, "server")
+        vitals = pool.health(HOME, "server")
 
     assert {(said(answer), answer.failed) for answer in answers} == {(error["message"], True)}
     assert (vitals.phase, vitals.starts) == (Phase.RUNNING, 1)
@@ -232,7 +232,7 @@ async def test_a_session_that_is_lost_is_begun_anew_however_that_is_said(
 ) -> None:
     server = Server(in_a_session(objection))
 
-    async with reached(server, era=Era.LEGACY) as (pool, there):
+    async with reached(server, era=ProtocolRevision.LEGACY) as (pool, there):
         with pytest.raises(UpstreamDown, match="session is over") as lost:
             await pool.call(there, "add", {}, timeout=AMPLE)
         server.rude = lambda _request, _message: None
@@ -250,7 +250,7 @@ async def test_a_server_that_is_asked_too_much_is_busy_and_not_down() -> None:
             with pytest.raises(UpstreamBusy, match="asked too much"):
                 await pool.call(there, "echo", {}, timeout=AMPLE)
 
-        assert pool.vitals(HOME, "server").phase is Phase.RUNNING
+        assert pool.health(HOME, "server").phase is Phase.RUNNING
 
 
 async def test_a_server_that_wants_a_login_says_so_with_its_fix() -> None:
@@ -358,7 +358,7 @@ async def test_a_stream_that_was_cut_goes_on_where_it_was_cut() -> None:
         return events("", number=last + 1) if last else None
 
     server, caller = Server(cutting), Caller()
-    async with reached(server, era=Era.LEGACY) as (pool, there):
+    async with reached(server, era=ProtocolRevision.LEGACY) as (pool, there):
         answer = await pool.call(there, "echo", {}, timeout=AMPLE, line=caller)
 
     assert said(answer) == "after all"
@@ -378,7 +378,7 @@ async def test_a_stream_that_ends_or_answers_while_somebody_is_asked_keeps_nobod
     ended, answered = Caller([{}], slow=600), Caller([{}], slow=600)
     server = Server(to_calls(lambda _: events(QUESTION)))
 
-    async with reached(server, era=Era.LEGACY) as (pool, there):
+    async with reached(server, era=ProtocolRevision.LEGACY) as (pool, there):
         with pytest.raises(UpstreamDown, match="ended without an answer"):
             await pool.call(there, "ask", {}, timeout=AMPLE, line=ended)
         server.rude = to_calls(lambda message: events(QUESTION, text(message, "anyhow")))
@@ -409,7 +409,7 @@ async def test_an_answer_that_cannot_be_sent_keeps_nobody_waiting() -> None:
         yield f"data: {json.dumps(text(message, 'without it'))}\n\n"
 
     server = Server(asking)
-    async with reached(server, era=Era.LEGACY) as (pool, there):
+    async with reached(server, era=ProtocolRevision.LEGACY) as (pool, there):
         caller = Caller([{"action": "accept", "content": {"x": float("nan")}}])
         answer = await pool.call(there, "ask", {}, timeout=AMPLE, line=caller)
 
@@ -435,7 +435,7 @@ async def test_a_stream_may_be_cut_as_often_as_it_likes_while_somebody_thinks(
         return events() if last else None
 
     server = Server(cutting)
-    async with reached(server, era=Era.LEGACY) as (pool, there):
+    async with reached(server, era=ProtocolRevision.LEGACY) as (pool, there):
         thinking = Caller([{"action": "decline"}], slow=1.0)
         answer = await pool.call(there, "ask", {}, timeout=AMPLE, line=thinking)
 
@@ -451,7 +451,7 @@ async def test_a_stream_that_does_not_go_on_is_given_up(again: Callable[[], Resp
         return again() if "last-event-id" in request.headers else None
 
     server = Server(cutting)
-    async with reached(server, era=Era.LEGACY) as (pool, there):
+    async with reached(server, era=ProtocolRevision.LEGACY) as (pool, there):
         with pytest.raises(UpstreamDown, match="ended without an answer") as lost:
             await pool.call(there, "echo", {}, timeout=AMPLE)
 
@@ -514,7 +514,7 @@ async def test_a_server_that_hangs_lets_those_finish_who_have_more_patience() ->
         hung.append(message)
         return StreamingResponse(later(message), media_type="application/json")
 
-    async with reached(Server(hanging), era=Era.LEGACY) as (pool, there):
+    async with reached(Server(hanging), era=ProtocolRevision.LEGACY) as (pool, there):
         patient = asyncio.ensure_future(pool.call(there, "echo", {}, timeout=AMPLE))
         await until(lambda: hung)
         soon = timedelta(milliseconds=150)
@@ -632,7 +632,7 @@ async def test_what_still_waits_for_a_connection_at_the_end_is_not_sent() -> Non
         await asked.wait()
         await endpoint.close()
         found.set()
-        with pytest.raises(Broken, match="it was ended") as ended:
+        with pytest.raises(TransportFailed, match="it was ended") as ended:
             await sending
 
     assert not ended.value.reached
@@ -643,7 +643,7 @@ async def test_the_farewell_alone_is_sent_after_the_end() -> None:
     async with a_site(lambda path: (200, {}, b"{}")) as site:
         endpoint = an_endpoint(site.url("/mcp", host="tools.test"))
         endpoint.end()
-        with pytest.raises(Broken, match="it was ended"):
+        with pytest.raises(TransportFailed, match="it was ended"):
             await endpoint.listen({})
         await (await endpoint.delete({})).aclose()
         await endpoint.close()
@@ -681,7 +681,9 @@ async def test_a_proxy_that_cannot_be_used_is_not_gone_round(
 ) -> None:
     monkeypatch.setenv("http_proxy", proxy)
 
-    with pytest.raises(Broken, match="the proxy that is set for it is none of HTTP") as broken:
+    with pytest.raises(
+        TransportFailed, match="the proxy that is set for it is none of HTTP"
+    ) as broken:
         an_endpoint("http://tools.test/mcp")
 
     assert broken.value.fix is not None

@@ -18,13 +18,13 @@ from portico.adapters.mcp.processes import LastWords
 from portico.adapters.mcp.secrets import Command
 from portico.adapters.mcp.stdio import Lodging, Starting, Terms, Watch, start
 from portico.adapters.mcp.transport import Duplex
-from portico.gateway.core.calls import Phase, Target
+from portico.gateway.core.calls import Phase, UpstreamTarget
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.servers import Era, Plain, Stdio
-from portico.sandbox.core.errors import BadProfile, BoxUnavailable
+from portico.gateway.core.servers import Plain, ProtocolRevision, Stdio
+from portico.sandbox.core.errors import InvalidProfile, SandboxUnavailable
 from portico.sandbox.core.probes import Backend
-from portico.sandbox.core.profile import Limits, Order, Profile
-from portico.sandbox.requests import Cell
+from portico.sandbox.core.profile import Limits, Profile, SandboxCommand
+from portico.sandbox.requests import SandboxProcess
 from tests.adapters.mcp.pools import (
     AMPLE,
     HOME,
@@ -48,7 +48,7 @@ class ScriptedCell:
     command: Sequence[str]
     environment: Mapping[str, str]
     descriptors: Sequence[int]
-    spoilt: BoxUnavailable | None = None
+    spoilt: SandboxUnavailable | None = None
     refused: Sequence[str] = ()
     processes: list[int] = field(default_factory=list)
 
@@ -62,21 +62,23 @@ class ScriptedCell:
 class ScriptedCells:
     refuses: Exception | None = None
     """To be entered."""
-    refuses_later: BoxUnavailable | None = None
+    refuses_later: SandboxUnavailable | None = None
     """Once it has begun."""
     not_let_reach: Sequence[str] = ()
-    targets: list[Target] = field(default_factory=list)
+    targets: list[UpstreamTarget] = field(default_factory=list)
     cells: list[ScriptedCell] = field(default_factory=list)
     left: list[ScriptedCell] = field(default_factory=list)
 
     async def cell(
-        self, target: Target, command: Command, environment: Mapping[str, str]
-    ) -> AbstractAsyncContextManager[Cell] | None:
+        self, target: UpstreamTarget, command: Command, environment: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[SandboxProcess] | None:
         self.targets.append(target)
         return self._room(command, environment)
 
     @asynccontextmanager
-    async def _room(self, command: Command, environment: Mapping[str, str]) -> AsyncIterator[Cell]:
+    async def _room(
+        self, command: Command, environment: Mapping[str, str]
+    ) -> AsyncIterator[SandboxProcess]:
         if self.refuses is not None:
             raise self.refuses
         reading, writing = os.pipe()
@@ -102,7 +104,7 @@ async def test_a_server_lives_in_a_cell_until_it_is_stopped_dies_or_has_another_
 
     async with a_pool(confine=cells) as pool:
         answer = await pool.call(PLAIN, "environment", {}, timeout=AMPLE)
-        first = pool.vitals(HOME, "server").process
+        first = pool.health(HOME, "server").process
         before = list(cells.left)
         await pool.stop(HOME, "server")
         stopped = list(cells.left)
@@ -141,7 +143,7 @@ async def test_the_second_greeting_of_an_old_server_has_a_cell_of_its_own(tmp_pa
     async with a_pool(confine=cells) as pool:
         seen = await pool.look(target(launched("old", str(starts))))
 
-        assert seen.era is Era.LEGACY
+        assert seen.protocol_revision is ProtocolRevision.LEGACY
         assert len(cells.cells) == 2
         assert cells.left == cells.cells[:1]
 
@@ -149,8 +151,12 @@ async def test_the_second_greeting_of_an_old_server_has_a_cell_of_its_own(tmp_pa
 @pytest.mark.parametrize(
     ("refused", "reason", "fix"),
     [
-        (BoxUnavailable("no bwrap", fix="Install it."), "there is no box for it: no bwrap", "Inst"),
-        (BadProfile("'/x' is not there"), "its profile says: '/x' is not there", "whole paths"),
+        (
+            SandboxUnavailable("no bwrap", fix="Install it."),
+            "there is no box for it: no bwrap",
+            "Inst",
+        ),
+        (InvalidProfile("'/x' is not there"), "its profile says: '/x' is not there", "whole paths"),
         (FileNotFoundError(), "there is no program", "Install"),
         (PermissionError(), "may not be run", "executable"),
         (ValueError(), "cannot be run", "Check"),
@@ -170,7 +176,7 @@ async def test_a_cell_that_cannot_be_entered_is_said_with_its_fix(
 
 
 async def test_a_server_whose_box_is_refused_is_not_tried_in_a_storm() -> None:
-    cells = ScriptedCells(refuses=BoxUnavailable("no bwrap"))
+    cells = ScriptedCells(refuses=SandboxUnavailable("no bwrap"))
 
     async with a_pool(confine=cells) as pool:
         for _ in range(20):
@@ -178,11 +184,11 @@ async def test_a_server_whose_box_is_refused_is_not_tried_in_a_storm() -> None:
                 await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
 
         assert len(cells.targets) == 2
-        assert pool.vitals(HOME, "server").phase is Phase.RESTING
+        assert pool.health(HOME, "server").phase is Phase.RESTING
 
 
 async def test_what_does_not_get_into_its_box_is_ended() -> None:
-    cells = ScriptedCells(refuses_later=BoxUnavailable("Landlock could not be set up"))
+    cells = ScriptedCells(refuses_later=SandboxUnavailable("Landlock could not be set up"))
 
     async with a_pool(confine=cells) as pool:
         with pytest.raises(UpstreamDown, match="Landlock could not be set up"):
@@ -209,8 +215,8 @@ async def test_a_start_that_is_stopped_leaves_no_cell_behind() -> None:
 async def test_a_cell_runs_its_own_command_and_not_the_servers(tmp_path: Path) -> None:
     class Elsewhere(ScriptedCells):
         async def cell(
-            self, target: Target, command: Command, environment: Mapping[str, str]
-        ) -> AbstractAsyncContextManager[Cell] | None:
+            self, target: UpstreamTarget, command: Command, environment: Mapping[str, str]
+        ) -> AbstractAsyncContextManager[SandboxProcess] | None:
             plain = launched("plain")
             texts = tuple(each.value for each in plain.arguments if isinstance(each, Plain))
             instead = replace(command, program=plain.command, arguments=texts)
@@ -255,7 +261,9 @@ async def a_server(backend: Backend, word: str, words: LastWords) -> Duplex:
     """Without a control group: where the kernel counts, it would end everybody in any case."""
     arguments = ("-I", "-S", "-c", STUBBORN, word)
     environment = {"PATH": "/usr/bin:/bin"}
-    order = Order(program=PYTHON, arguments=arguments, environment=environment, profile=Profile())
+    order = SandboxCommand(
+        program=PYTHON, arguments=arguments, environment=environment, profile=Profile()
+    )
     room = Made(backend).box(groups=None).cell(order, Limits())
     starting = Starting(
         Command(PYTHON, arguments, environment, None, frozenset()),
@@ -271,7 +279,7 @@ async def test_who_begins_something_at_the_end_leaves_nothing(
     backend: Backend, sent: list[signal.Signals]
 ) -> None:
     word, words = uuid.uuid4().hex, LastWords()  # noqa: TID251 # any word will do
-    words.begin()
+    words.mark_restarted()
     server = await a_server(backend, word, words)
     await until(lambda: words.last(str) == "ready")
     before = len(running(word))

@@ -18,7 +18,7 @@ from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.processes import LastWords
 from portico.adapters.mcp.secrets import Command
 from portico.adapters.mcp.stdio import Starting, Terms, Watch, start
-from portico.gateway.core.calls import Answer, Phase
+from portico.gateway.core.calls import Phase, ToolResult
 from portico.gateway.core.errors import UpstreamBusy, UpstreamDown, UpstreamTimedOut
 from portico.gateway.core.servers import FromFile, Http, Stdio
 from portico.kernel.ids import SpaceId
@@ -60,7 +60,7 @@ async def test_a_server_that_nobody_calls_is_ended_and_started_again_when_somebo
     async with a_pool(idle=timedelta(milliseconds=200)) as pool:
         first = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
         await until(lambda: not children())
-        idle = pool.vitals(HOME, "server")
+        idle = pool.health(HOME, "server")
         second = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
 
     assert (idle.phase, idle.process, idle.since) == (Phase.IDLE, None, None)
@@ -72,7 +72,7 @@ async def test_a_server_that_is_being_called_is_not_idle() -> None:
         answer = await pool.call(PLAIN, "sleep", {"seconds": 0.6}, timeout=AMPLE)
 
         assert said(answer) == "woke up"
-        assert pool.vitals(HOME, "server").starts == 1
+        assert pool.health(HOME, "server").starts == 1
 
 
 async def test_whoever_is_being_served_when_a_server_is_stopped_is_told(pool: UpstreamPool) -> None:
@@ -81,7 +81,7 @@ async def test_whoever_is_being_served_when_a_server_is_stopped_is_told(pool: Up
         asyncio.ensure_future(pool.call(PLAIN, "sleep", {"seconds": 60}, timeout=AMPLE))
         for _ in range(3)
     ]
-    await until(lambda: pool.vitals(HOME, "server").calls_now == 3)
+    await until(lambda: pool.health(HOME, "server").calls_now == 3)
     await pool.stop(HOME, "server")
     outcomes = await together(*calls)
 
@@ -117,7 +117,7 @@ async def test_a_space_that_goes_takes_all_that_runs_for_it_and_nothing_of_other
         await pool.stop_space(HOME)
 
         assert pool.running() == 1
-        assert pool.vitals(theirs.space, theirs.server).phase is Phase.RUNNING
+        assert pool.health(theirs.space, theirs.server).phase is Phase.RUNNING
 
     await pool.stop_space(HOME)
 
@@ -163,7 +163,7 @@ async def test_a_servers_children_end_also_when_it_was_killed(
 
     await pool.call(target(launched("parent", str(pids))), "echo", {}, timeout=AMPLE)
     near, _ = (int(pid) for pid in pids.read_text().split())
-    os.kill(pool.vitals(HOME, "server").process or 0, signal.SIGKILL)
+    os.kill(pool.health(HOME, "server").process or 0, signal.SIGKILL)
     await until(lambda: not lives(near))
     await until(lambda: pool.running() == 0)
 
@@ -186,7 +186,7 @@ async def test_when_the_pool_is_left_nothing_runs_any_more_and_nothing_is_starte
     with pytest.raises(UpstreamBusy):
         await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
     assert pool.running() == 0
-    assert pool.vitals(HOME, "server-1").phase is Phase.IDLE
+    assert pool.health(HOME, "server-1").phase is Phase.IDLE
 
 
 async def test_a_start_that_is_under_way_when_the_pool_is_left_leaves_nothing() -> None:
@@ -249,7 +249,7 @@ async def test_an_end_that_is_cancelled_half_way_ends_the_servers_children_too(
     tmp_path: Path,
 ) -> None:
     pids, words = tmp_path / "pids", LastWords()
-    words.begin()
+    words.mark_restarted()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     arguments = ("-S", "-c", PARENT, str(pids), "stubborn")
     command = Command(sys.executable, arguments, environment, None, frozenset())
@@ -280,7 +280,7 @@ async def test_a_child_that_is_killed_in_a_call_is_down_and_the_next_call_starts
         asyncio.ensure_future(pool.call(PLAIN, "sleep", {"seconds": 60}, timeout=AMPLE))
         for _ in range(3)
     ]
-    await until(lambda: pool.vitals(HOME, "server").calls_now == 3)
+    await until(lambda: pool.health(HOME, "server").calls_now == 3)
     os.kill(int(said(first)), signal.SIGKILL)
     outcomes = await together(*calls)
     second = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
@@ -298,7 +298,7 @@ async def test_what_a_server_prints_logs_and_says_last_is_kept_for_people(
 
     await pool.call(PLAIN, "print", {"words": "hello, I am not JSON"}, timeout=AMPLE)
     await pool.call(PLAIN, "log", {"words": "well"}, timeout=AMPLE, line=caller)
-    words = pool.vitals(HOME, "server").last_words
+    words = pool.health(HOME, "server").last_words
     with pytest.raises(UpstreamDown, match="exit code 7; it last wrote: farewell"):
         await pool.call(PLAIN, "die", {"words": "farewell"}, timeout=AMPLE)
 
@@ -317,8 +317,8 @@ async def test_a_server_that_dies_of_every_call_is_left_alone_from_the_second_on
         await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
 
     assert not resting.value.reached
-    assert pool.vitals(HOME, "server").phase is Phase.RESTING
-    assert pool.vitals(HOME, "server").starts == 2
+    assert pool.health(HOME, "server").phase is Phase.RESTING
+    assert pool.health(HOME, "server").starts == 2
 
 
 async def test_a_call_that_takes_too_long_is_given_up_and_the_server_told(
@@ -338,7 +338,7 @@ async def test_a_server_that_hangs_delays_nobody_else(pool: UpstreamPool) -> Non
     hung = target(launched("hung"), "hung")
 
     waiting = [asyncio.ensure_future(pool.call(hung, "echo", {}, timeout=AMPLE)) for _ in range(50)]
-    await until(lambda: pool.vitals(HOME, "hung").phase is Phase.RUNNING)
+    await until(lambda: pool.health(HOME, "hung").phase is Phase.RUNNING)
     for number in range(50):
         answer = await pool.call(PLAIN, "echo", {"text": f"{number}"}, timeout=AMPLE)
         assert said(answer) == f"{number}"
@@ -355,14 +355,14 @@ async def test_a_server_that_has_not_said_a_word_to_three_calls_is_started_anew(
     hung = target(launched("hung"))
 
     await pool.look(hung)
-    process = pool.vitals(HOME, "server").process
+    process = pool.health(HOME, "server").process
     for _ in range(3):
         with pytest.raises(UpstreamTimedOut):
             await pool.call(hung, "echo", {}, timeout=SOON)
     await until(lambda: not lives(process or 0))
     await pool.look(hung)
 
-    assert pool.vitals(HOME, "server").starts == 2
+    assert pool.health(HOME, "server").starts == 2
 
 
 async def test_a_server_that_is_slow_but_speaks_is_not_taken_to_hang(pool: UpstreamPool) -> None:
@@ -371,7 +371,7 @@ async def test_a_server_that_is_slow_but_speaks_is_not_taken_to_hang(pool: Upstr
         late = pool.call(PLAIN, "sleep", {"seconds": 60}, timeout=timedelta(seconds=1))
         await together(late, pool.call(PLAIN, "echo", {}, timeout=AMPLE))
 
-    assert pool.vitals(HOME, "server").starts == 1
+    assert pool.health(HOME, "server").starts == 1
 
 
 @pytest.mark.parametrize("where", ["stdout", "stderr"])
@@ -385,7 +385,7 @@ async def test_a_server_that_talks_without_end_still_answers_and_leaves_us_room(
     began = time.monotonic()
     await asyncio.sleep(1.0)
     used = (time.process_time() - before) / (time.monotonic() - began)
-    words = pool.vitals(HOME, "flooding").last_words
+    words = pool.health(HOME, "flooding").last_words
 
     assert said(answer) == "through"
     assert used < 0.5
@@ -403,7 +403,7 @@ async def test_an_answer_that_is_too_long_harms_nobody_but_who_asked_for_it() ->
             )
             assert isinstance(long, UpstreamDown)
             assert "its answer is too long" in str(long)
-            assert isinstance(other, Answer)
+            assert isinstance(other, ToolResult)
         still = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
 
     assert said(where) == said(still)
@@ -427,7 +427,7 @@ async def test_a_long_answer_and_many_long_questions_at_once_all_arrive(
     answers = await together(*(pool.call(PLAIN, "echo", each, timeout=AMPLE) for each in many))
 
     assert len(said(long)) == 5_000_000
-    assert [said(each) for each in answers if isinstance(each, Answer)] == [*"0123456"]
+    assert [said(each) for each in answers if isinstance(each, ToolResult)] == [*"0123456"]
 
 
 async def test_words_of_change_are_told_once_for_many() -> None:

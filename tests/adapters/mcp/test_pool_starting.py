@@ -7,13 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.mcp.connection_slots import Pace, Station, Telling
+from portico.adapters.mcp.connection_slots import ConnectionSlot, ListChangedNotifier, Pace
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.stdio import Terms
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.gateway.core.calls import Answer, Phase, Target
+from portico.gateway.core.calls import Phase, ToolResult, UpstreamTarget
 from portico.gateway.core.errors import UpstreamBusy, UpstreamDown
-from portico.gateway.core.servers import Era, FromEnvironment, FromFile, Plain, Stdio, Template
+from portico.gateway.core.servers import (
+    FromEnvironment,
+    FromFile,
+    Plain,
+    ProtocolRevision,
+    Stdio,
+    Template,
+)
 from portico.gateway.ports import Upstreams
 from portico.kernel.ids import PrincipalId, SpaceId
 from tests.adapters.mcp.pools import (
@@ -38,7 +45,7 @@ async def test_nothing_runs_before_it_is_called_and_a_hundred_first_calls_start_
 ) -> None:
     door: Upstreams = pool
 
-    assert door.vitals(HOME, "server").phase is Phase.IDLE
+    assert door.health(HOME, "server").phase is Phase.IDLE
     assert pool.running() == 0
     assert children() == []
 
@@ -46,18 +53,18 @@ async def test_nothing_runs_before_it_is_called_and_a_hundred_first_calls_start_
     answers = await asyncio.gather(*calls)
 
     assert len({said(answer) for answer in answers}) == 1
-    assert door.vitals(HOME, "server").phase is Phase.RUNNING
-    assert [child.pid for child in children()] == [door.vitals(HOME, "server").process]
-    assert pool.vitals(HOME, "server").starts == 1
+    assert door.health(HOME, "server").phase is Phase.RUNNING
+    assert [child.pid for child in children()] == [door.health(HOME, "server").process]
+    assert pool.health(HOME, "server").starts == 1
 
 
 async def test_a_start_goes_on_when_the_one_who_wanted_it_has_gone(pool: UpstreamPool) -> None:
     with pytest.raises(UpstreamDown, match="still starting") as gone:
         await pool.call(PLAIN, "echo", {}, timeout=timedelta(milliseconds=1))
-    await until(lambda: pool.vitals(HOME, "server").phase is Phase.RUNNING)
+    await until(lambda: pool.health(HOME, "server").phase is Phase.RUNNING)
     await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
 
-    assert pool.vitals(HOME, "server").starts == 1
+    assert pool.health(HOME, "server").starts == 1
     assert not gone.value.reached
 
 
@@ -67,14 +74,14 @@ async def test_a_server_that_ends_at_the_modern_greeting_is_started_again_in_its
     """Twice the first time, and from then on it is known; or at once if it was learnt elsewhere."""
     starts, few = tmp_path / "starts", tmp_path / "few"
     old = target(launched("old", str(starts)))
-    known = target(launched("old", str(few)), "known", era=Era.LEGACY)
+    known = target(launched("old", str(few)), "known", era=ProtocolRevision.LEGACY)
 
     seen = await pool.look(old)
     await pool.stop(HOME, "server")
     await pool.call(old, "echo", {}, timeout=AMPLE)
     await pool.call(known, "echo", {}, timeout=AMPLE)
 
-    assert seen.era is Era.LEGACY
+    assert seen.protocol_revision is ProtocolRevision.LEGACY
     assert starts.read_text().count("started") == 3
     assert few.read_text().count("started") == 1
 
@@ -82,9 +89,9 @@ async def test_a_server_that_ends_at_the_modern_greeting_is_started_again_in_its
 async def test_a_server_that_was_thought_to_be_old_and_is_not_is_understood(
     pool: UpstreamPool,
 ) -> None:
-    seen = await pool.look(target(launched("modern"), era=Era.LEGACY))
+    seen = await pool.look(target(launched("modern"), era=ProtocolRevision.LEGACY))
 
-    assert seen.era is Era.MODERN
+    assert seen.protocol_revision is ProtocolRevision.MODERN
 
 
 async def test_a_server_that_leaves_unknown_greetings_alone_is_greeted_in_the_other_way(
@@ -95,7 +102,7 @@ async def test_a_server_that_leaves_unknown_greetings_alone_is_greeted_in_the_ot
 
     seen = await pool.look(target(launched("silent")))
 
-    assert seen.era is Era.LEGACY
+    assert seen.protocol_revision is ProtocolRevision.LEGACY
     assert seen.identity.name == "plain"
 
 
@@ -115,7 +122,7 @@ async def test_a_server_that_cannot_start_says_why_without_its_secret() -> None:
     async with a_pool(environment={"TOKEN": "s3cr3t-t0ken-1"}, secrets=secrets) as pool:
         with pytest.raises(UpstreamDown) as down:
             await pool.call(crashing, "echo", {}, timeout=AMPLE)
-        words = pool.vitals(HOME, "server").last_words
+        words = pool.health(HOME, "server").last_words
 
     assert "exit code 3; it last wrote: cannot log in with ********" in str(down.value)
     assert set(words) == {"cannot log in with ********"}
@@ -216,13 +223,13 @@ async def test_another_launch_is_another_process_and_the_former_serves_to_the_en
     first = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
     moved = target(launched("plain", "--more"), pin="another")
     serving = asyncio.ensure_future(pool.call(PLAIN, "sleep", {"seconds": 0.3}, timeout=AMPLE))
-    await until(lambda: pool.vitals(HOME, "server").calls_now)
+    await until(lambda: pool.health(HOME, "server").calls_now)
 
     second = await pool.call(moved, "where", {}, timeout=AMPLE)
 
     assert said(await serving) == "woke up"
     await until(lambda: not lives(int(said(first))))
-    assert pool.vitals(HOME, "server").process == int(said(second))
+    assert pool.health(HOME, "server").process == int(said(second))
     await until(lambda: pool.running() == 1)
 
 
@@ -231,22 +238,22 @@ async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tri
 ) -> None:
     monkeypatch.setattr("portico.adapters.mcp.connection_slots._FIRST", 3_600.0)
     monkeypatch.setattr("portico.adapters.mcp.connection_slots._LONGEST", 3_600.0)
-    crashing = target(launched("crashing"), era=Era.LEGACY)
+    crashing = target(launched("crashing"), era=ProtocolRevision.LEGACY)
 
     for _ in range(2):
         with pytest.raises(UpstreamDown):
             await pool.call(crashing, "echo", {}, timeout=AMPLE)
-    resting = pool.vitals(HOME, "server")
+    resting = pool.health(HOME, "server")
     with pytest.raises(UpstreamDown, match="exit code 3"):
         await pool.call(crashing, "echo", {}, timeout=AMPLE)
-    still = pool.vitals(HOME, "server").starts
+    still = pool.health(HOME, "server").starts
     [station] = pool._stations.of(HOME, "server")
     station.breaker.until = 0.0  # it has rested for long enough
-    assert pool.vitals(HOME, "server").phase is Phase.IDLE
+    assert pool.health(HOME, "server").phase is Phase.IDLE
     await together(*(pool.call(crashing, "echo", {}, timeout=AMPLE) for _ in range(10)))
-    probed = pool.vitals(HOME, "server").starts
+    probed = pool.health(HOME, "server").starts
     await pool.stop(HOME, "server")
-    forgiven = pool.vitals(HOME, "server").phase
+    forgiven = pool.health(HOME, "server").phase
 
     assert (resting.phase, resting.starts, still) == (Phase.RESTING, 2, 2)
     assert resting.until is not None
@@ -257,10 +264,10 @@ FORMER = target(launched("plain"), pin="former")
 LATER = target(launched("plain", "--more"), pin="later")
 
 
-async def _starting(pool: UpstreamPool) -> "asyncio.Task[Answer]":
+async def _starting(pool: UpstreamPool) -> "asyncio.Task[ToolResult]":
     call = asyncio.ensure_future(pool.call(FORMER, "where", {}, timeout=AMPLE))
     await asyncio.sleep(0)  # no longer, or it may have started
-    assert pool.vitals(HOME, "server").phase is Phase.STARTING
+    assert pool.health(HOME, "server").phase is Phase.STARTING
     return call
 
 
@@ -275,7 +282,7 @@ async def test_who_waits_for_a_launch_that_is_replaced_is_served_and_it_ends(
 
     assert said(await second) == f"{process}"
     await until(lambda: not lives(process))
-    assert pool.vitals(HOME, "server").process == int(said(later))
+    assert pool.health(HOME, "server").process == int(said(later))
     await until(lambda: pool.running() == 1)
 
 
@@ -323,14 +330,14 @@ async def test_who_waits_for_a_start_that_is_stopped_before_it_began_is_told_at_
 ) -> None:
     call = asyncio.ensure_future(pool.call(FORMER, "echo", {}, timeout=timedelta(hours=1)))
     await asyncio.sleep(0)
-    assert pool.vitals(HOME, "server").phase is Phase.STARTING
+    assert pool.health(HOME, "server").phase is Phase.STARTING
     await pool.stop(HOME, "server")
 
     with pytest.raises(UpstreamDown, match="it was stopped"):
         await call
 
 
-def servers(many: int) -> list[Target]:
+def servers(many: int) -> list[UpstreamTarget]:
     return [target(launched("plain"), f"server-{number}") for number in range(many)]
 
 
@@ -341,7 +348,7 @@ async def test_who_has_not_been_needed_for_longest_makes_way() -> None:
         for each in (one, two, one, three):
             await pool.call(each, "echo", {}, timeout=AMPLE)
 
-        phases = [pool.vitals(HOME, each.server).phase for each in (one, two, three)]
+        phases = [pool.health(HOME, each.server).phase for each in (one, two, three)]
         assert phases == [Phase.RUNNING, Phase.IDLE, Phase.RUNNING]
         assert pool.running() == len(children()) == 2
 
@@ -352,12 +359,12 @@ async def test_while_all_are_busy_one_waits_a_moment_and_is_then_told() -> None:
     async with a_pool(processes=1, wait=timedelta(milliseconds=200)) as pool:
         await pool.look(one)
         working = asyncio.ensure_future(pool.call(one, "sleep", {"seconds": 60}, timeout=AMPLE))
-        await until(lambda: pool.vitals(HOME, one.server).calls_now)
+        await until(lambda: pool.health(HOME, one.server).calls_now)
         with pytest.raises(UpstreamBusy, match="All 1 processes are at work"):
             await pool.call(two, "echo", {}, timeout=AMPLE)
         working.cancel()
 
-        assert pool.vitals(HOME, two.server).phase is Phase.IDLE
+        assert pool.health(HOME, two.server).phase is Phase.IDLE
 
 
 async def test_who_waits_gets_the_place_as_soon_as_a_call_is_over() -> None:
@@ -410,12 +417,12 @@ async def test_a_call_that_is_given_up_while_it_waits_leaves_no_place_taken() ->
     async with a_pool(processes=1, wait=timedelta(seconds=2)) as pool:
         await pool.look(one)
         working = asyncio.ensure_future(pool.call(one, "sleep", {"seconds": 60}, timeout=AMPLE))
-        await until(lambda: pool.vitals(HOME, one.server).calls_now)
+        await until(lambda: pool.health(HOME, one.server).calls_now)
         waiting = asyncio.ensure_future(pool.call(two, "echo", {}, timeout=AMPLE))
         await asyncio.sleep(0)
-        assert pool.vitals(HOME, two.server).phase is Phase.STARTING
+        assert pool.health(HOME, two.server).phase is Phase.STARTING
         waiting.cancel()
-        await until(lambda: pool.vitals(HOME, two.server).phase is Phase.IDLE)
+        await until(lambda: pool.health(HOME, two.server).phase is Phase.IDLE)
         working.cancel()
         await together(waiting, working)
 
@@ -430,7 +437,7 @@ TOLD = (HOME, "server")
 class Looker(Changes):
     """Looks at once, as the gateway does."""
 
-    def __init__(self, pool: list[UpstreamPool], server: Target) -> None:
+    def __init__(self, pool: list[UpstreamPool], server: UpstreamTarget) -> None:
         super().__init__()
         self._pool = pool
         self._server = server
@@ -472,8 +479,8 @@ async def test_a_look_that_started_the_server_is_enough_and_of_one_that_ended_no
     None
 ):
     changes = Changes()
-    telling = Telling(changes, Terms(settle=timedelta(0)), asyncio.ensure_future)
-    station = Station(PLAIN)
+    telling = ListChangedNotifier(changes, Terms(settle=timedelta(0)), asyncio.ensure_future)
+    station = ConnectionSlot(PLAIN)
 
     async with a_pool(changed=changes) as pool:
         await together(pool.look(PLAIN), pool.call(PLAIN, "sleep", {"seconds": 0.3}, timeout=AMPLE))
@@ -489,7 +496,7 @@ async def test_a_look_that_was_given_up_is_not() -> None:
 
     async with a_pool(changed=changes) as pool:
         look = asyncio.ensure_future(pool.look(target(launched("hung", "listless"))))
-        await until(lambda: pool.vitals(HOME, "server").phase is Phase.RUNNING)
+        await until(lambda: pool.health(HOME, "server").phase is Phase.RUNNING)
         look.cancel()
         await together(look)
         await until(lambda: changes.told)
@@ -499,13 +506,13 @@ async def test_to_look_is_not_to_use() -> None:
     async with a_pool(idle=timedelta(milliseconds=400)) as pool:
         await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
         for _ in range(100):
-            if pool.vitals(HOME, "server").phase is Phase.IDLE:
+            if pool.health(HOME, "server").phase is Phase.IDLE:
                 break
             await pool.look(PLAIN)
             await asyncio.sleep(0.05)
 
-        assert pool.vitals(HOME, "server").starts == 1
-        assert pool.vitals(HOME, "server").phase is Phase.IDLE
+        assert pool.health(HOME, "server").starts == 1
+        assert pool.health(HOME, "server").phase is Phase.IDLE
 
 
 async def test_a_server_that_changes_whenever_it_is_looked_at_is_put_to_sleep_and_stays_so() -> (
@@ -518,10 +525,10 @@ async def test_a_server_that_changes_whenever_it_is_looked_at_is_put_to_sleep_an
         entered.append(pool)
         await pool.call(RESTLESS, "echo", {}, timeout=AMPLE)
         await until(lambda: changes.told)
-        await until(lambda: pool.vitals(HOME, "server").phase is Phase.IDLE)
+        await until(lambda: pool.health(HOME, "server").phase is Phase.IDLE)
         await asyncio.sleep(0.5)
 
-        assert pool.vitals(HOME, "server").starts == 1
+        assert pool.health(HOME, "server").starts == 1
 
 
 async def test_a_server_that_lists_well_and_hangs_when_it_is_called_is_left_alone(
@@ -534,10 +541,10 @@ async def test_a_server_that_lists_well_and_hangs_when_it_is_called_is_left_alon
 
     async with a_pool(changed=changes) as pool:
         entered.append(pool)
-        while pool.vitals(HOME, "server").phase is not Phase.RESTING:
+        while pool.health(HOME, "server").phase is not Phase.RESTING:
             await together(pool.call(hung, "echo", {}, timeout=timedelta(milliseconds=200)))
 
-        assert pool.vitals(HOME, "server").starts == 2
+        assert pool.health(HOME, "server").starts == 2
 
     assert len(changes.told) == 2
 

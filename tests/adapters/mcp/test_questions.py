@@ -15,10 +15,10 @@ import pytest
 
 from portico.adapters.mcp.client_requests import Exchange, objected
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.secrets import Veil
-from portico.adapters.mcp.session import Conversation, Ears, Greeting, Learnt
+from portico.adapters.mcp.secrets import CredentialRedactor
+from portico.adapters.mcp.session import Conversation, Ears, Greeting, ServerMemo
 from portico.adapters.mcp.transport import Duplex, Refusal
-from portico.gateway.core.calls import Answer, Target, Wanted
+from portico.gateway.core.calls import ClientCapability, ToolResult, UpstreamTarget
 from portico.gateway.core.errors import (
     InputRefused,
     InputUnsupported,
@@ -26,7 +26,7 @@ from portico.gateway.core.errors import (
     UpstreamDown,
     UpstreamTimedOut,
 )
-from portico.gateway.core.servers import Era, Http, Identity
+from portico.gateway.core.servers import Http, Identity, ProtocolRevision
 from portico.kernel.json import JsonObject
 from tests.adapters.mcp.pools import (
     AMPLE,
@@ -59,9 +59,9 @@ NEW = launched("modern")
 @asynccontextmanager
 async def reached(
     way: str, served_by: Everyday | None = None
-) -> AsyncIterator[tuple[UpstreamPool, Target]]:
+) -> AsyncIterator[tuple[UpstreamPool, UpstreamTarget]]:
     """The SDK's own server, spoken to in each of the ways there are."""
-    era = Era.LEGACY if way.startswith("legacy") else None
+    era = ProtocolRevision.LEGACY if way.startswith("legacy") else None
     async with a_pool() as pool:
         if way.endswith("stdio"):
             yield pool, target(everyday(), era=era)
@@ -88,10 +88,10 @@ async def test_callers_and_their_models_are_asked_by_the_sdks_server_in_every_wa
             await pool.call(everyday, "model", {}, timeout=AMPLE)
 
     assert said(greeted).startswith("accept {'name': 'Ana'}")
-    assert [question.wanted for question in ana.asked] == [Wanted.ELICITATION]
+    assert [question.wanted for question in ana.asked] == [ClientCapability.ELICITATION]
     assert ana.asked[0].params["requestedSchema"] == FORM
     assert said(written).startswith("It")
-    assert model.asked[0].wanted is Wanted.SAMPLING
+    assert model.asked[0].wanted is ClientCapability.SAMPLING
     assert nobody.value.ref == "server.model"
 
 
@@ -119,7 +119,7 @@ async def test_a_modern_server_asks_several_things_at_once_and_gets_its_own_stat
     """Of those only whom it may ask, which it is told; and not for ever."""
     roots = {"roots": [{"uri": "file:///home/ana"}]}
     caller, several = Caller([ANA]), Caller([WORDS, roots])
-    one = Caller(able=frozenset({Wanted.SAMPLING}))
+    one = Caller(able=frozenset({ClientCapability.SAMPLING}))
 
     answer = await pool.call(target(NEW), "ask", {}, timeout=AMPLE, line=caller)
     both = await pool.call(target(NEW), "model", {}, timeout=AMPLE, line=several)
@@ -172,7 +172,7 @@ async def test_a_server_that_dies_while_somebody_is_asked_is_down_at_once(
     old = target(OLD)
     call = asyncio.ensure_future(pool.call(old, "ask", {}, timeout=AMPLE, line=thinking))
     await until(lambda: thinking.asked)
-    process = pool.vitals(HOME, "server").process
+    process = pool.health(HOME, "server").process
     assert process is not None
     os.kill(process, signal.SIGKILL)
     with pytest.raises(UpstreamDown):
@@ -195,7 +195,7 @@ async def test_an_old_servers_question_is_put_to_nobody_if_it_may_mean_two(
         asyncio.ensure_future(pool.call(old, tool, arguments, timeout=AMPLE, line=line))
         for tool, arguments, line in asked
     )
-    await until(lambda: pool.vitals(HOME, "server").calls_now == 2)
+    await until(lambda: pool.health(HOME, "server").calls_now == 2)
     go.touch()
     [first] = await together(asking)
     end.touch()
@@ -203,7 +203,7 @@ async def test_an_old_servers_question_is_put_to_nobody_if_it_may_mean_two(
 
     # The tool of the one fails, as nobody answered it; the other's is none the wiser.
     assert isinstance(first, InputRefused)
-    assert isinstance(second, Answer)
+    assert isinstance(second, ToolResult)
     assert said(second) == "woke up"
     assert ana.asked == ben.asked == []
 
@@ -281,7 +281,7 @@ async def test_a_question_on_the_standing_stream_is_put_to_nobody_if_it_may_mean
         [second] = await together(waiting)
 
     assert isinstance(first, InputRefused)
-    assert isinstance(second, Answer)
+    assert isinstance(second, ToolResult)
     assert ana.asked == ben.asked == []
 
 
@@ -320,7 +320,7 @@ def test_a_server_that_knows_beforehand_what_its_caller_cannot_do_is_heard(
     assert refused.value.wanted == wanted
 
 
-PLAIN = target(launched("plain"), era=Era.LEGACY)
+PLAIN = target(launched("plain"), era=ProtocolRevision.LEGACY)
 
 
 class Thinking(Caller):
@@ -341,7 +341,7 @@ async def test_who_only_waited_for_a_turn_was_not_sent_and_harms_nobody(pool: Up
     soon = timedelta(milliseconds=50)
 
     await pool.call(PLAIN, "ask", {}, timeout=AMPLE, line=Caller([ANA]))
-    process = pool.vitals(HOME, "server").process
+    process = pool.health(HOME, "server").process
     asking = asyncio.ensure_future(pool.call(PLAIN, "ask", {}, timeout=AMPLE, line=thinking))
     await until(lambda: thinking.asked)
     others = await together(*(pool.call(PLAIN, "echo", {}, timeout=soon) for _ in range(4)))
@@ -349,26 +349,26 @@ async def test_who_only_waited_for_a_turn_was_not_sent_and_harms_nobody(pool: Up
 
     assert [type(other) for other in others] == [UpstreamBusy] * 4
     assert "Ana" in said(await asking)
-    assert pool.vitals(HOME, "server").process == process
+    assert pool.health(HOME, "server").process == process
 
 
 async def test_what_the_server_says_before_a_turn_is_no_word_to_the_one_who_waits() -> None:
     way = Duplex(Tray())
-    greeting = Greeting(Era.LEGACY, "2025-06-18", Identity("", ""), None, {})
+    greeting = Greeting(ProtocolRevision.LEGACY, "2025-06-18", Identity("", ""), None, {})
     ears = Ears(changed=lambda: None, said=lambda _: None)
-    learnt = Learnt(askers={"ask"})
-    conversation = Conversation(way, greeting, {}, learnt, ears, veil=Veil())
+    learnt = ServerMemo(askers={"ask"})
+    conversation = Conversation(way, greeting, {}, learnt, ears, veil=CredentialRedactor())
     first, second = (Exchange(subject=name, name=name) for name in ("ask", "echo"))
     asking = asyncio.ensure_future(conversation.call(first, {}))
     waiting = asyncio.ensure_future(conversation.call(second, {}))
     await asyncio.sleep(0)
     before = (first.sent, second.sent)
 
-    way.heard({"id": 1, "result": {}})
+    way.received({"id": 1, "result": {}})
     await asking
     await asyncio.sleep(0)
 
     assert before == (True, False)
     assert (first.words, second.words) == (0, 1)
-    way.heard({"id": 2, "result": {}})
+    way.received({"id": 2, "result": {}})
     await waiting

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.mcp.client_requests import Exchange
-from portico.adapters.mcp.secrets import Ours, Veil, address, command
-from portico.adapters.mcp.transport import Broken
+from portico.adapters.mcp.secrets import CredentialRedactor, Ours, address, command
+from portico.adapters.mcp.transport import TransportFailed
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.gateway.core.client_config_values import shown_url
 from portico.gateway.core.errors import UpstreamRefused
@@ -136,7 +136,7 @@ async def test_what_is_missing_is_named_and_says_what_to_do(
     if isinstance(value, FromFile):
         value = FromFile(str(file), value.pointer, value.spelling)
 
-    with pytest.raises(Broken, match=reason) as missing:
+    with pytest.raises(TransportFailed, match=reason) as missing:
         await command(Stdio("run", (value,)), OURS)
 
     assert missing.value.fix
@@ -145,7 +145,7 @@ async def test_what_is_missing_is_named_and_says_what_to_do(
 
 
 async def test_a_file_that_may_not_be_read_says_so(tmp_path: Path) -> None:
-    with pytest.raises(Broken, match="is not a file"):
+    with pytest.raises(TransportFailed, match="is not a file"):
         await command(Stdio("run", (FromFile(str(tmp_path), "/k"),)), OURS)
 
 
@@ -213,7 +213,9 @@ async def test_an_address_that_is_another_is_not_gone_to(
 ) -> None:
     secret = FromFile(_file(tmp_path, now), "/value", spelling)
 
-    with pytest.raises(Broken, match=r"its address, in .*, is not what was approved") as other:
+    with pytest.raises(
+        TransportFailed, match=r"its address, in .*, is not what was approved"
+    ) as other:
         await address(Http(shown_url(approved), secret_url=secret), KNOWN)
 
     assert "Approve it anew" in (other.value.fix or "")
@@ -256,7 +258,9 @@ async def test_an_argument_that_is_no_secret_any_more_is_not_given(
 ) -> None:
     secret = FromFile(_file(tmp_path, now), "/value", spelling)
 
-    with pytest.raises(Broken, match=r"one of its arguments, in .*, is not what was approved"):
+    with pytest.raises(
+        TransportFailed, match=r"one of its arguments, in .*, is not what was approved"
+    ):
         await command(Stdio("run", (Plain(before), secret)), KNOWN)
 
 
@@ -267,7 +271,7 @@ async def test_a_file_for_a_secret_alone_may_hold_any_but_an_option(tmp_path: Pa
     file.write_text("correct horse\n")
     made = await command(server, KNOWN)
     file.write_text("--eval=evil\n")
-    with pytest.raises(Broken, match="not what was approved"):
+    with pytest.raises(TransportFailed, match="not what was approved"):
         await command(server, KNOWN)
 
     assert made.arguments == ("serve", "correct horse")
@@ -343,7 +347,7 @@ def keyed(ref: str) -> Stdio:
 async def test_what_cannot_be_given_is_told_without_starting(
     server: Stdio, space: object, reason: str, fix: str
 ) -> None:
-    with pytest.raises(Broken, match=reason) as broken:
+    with pytest.raises(TransportFailed, match=reason) as broken:
         await command(server, Ours({}, str(space), Keeper()))
 
     assert fix in (broken.value.fix or "")
@@ -407,7 +411,9 @@ async def test_nothing_that_a_server_says_has_any_of_it_and_all_of_the_rest() ->
 
 async def test_no_question_of_the_modern_era_has_it() -> None:
     caller = Caller([{"action": "accept", "content": {}}])
-    exchange = Exchange(subject="x", name="x", line=caller, veil=Veil(["lasting-1"]))
+    exchange = Exchange(
+        subject="x", name="x", channel=caller, veil=CredentialRedactor(["lasting-1"])
+    )
     question = {"method": "elicitation/create", "params": {"message": "Is it lasting-1?"}}
 
     await exchange.answers({"who": question})
@@ -427,7 +433,7 @@ async def test_what_a_server_was_given_and_is_no_credential_stays() -> None:
 
 
 def test_tokens_that_follow_each_other_are_hidden_and_the_oldest_forgotten() -> None:
-    veil = Veil(["lasting-1"])
+    veil = CredentialRedactor(["lasting-1"])
     for number in range(6):
         veil.learn_passing(f"token-{number}-of-an-hour")
     veil.learn_passing("token-5-of-an-hour")
@@ -439,7 +445,7 @@ def test_tokens_that_follow_each_other_are_hidden_and_the_oldest_forgotten() -> 
 
 
 def test_what_goes_back_to_the_server_stays_what_it_was() -> None:
-    veil = Veil(["lasting-1"])
+    veil = CredentialRedactor(["lasting-1"])
 
     assert veil({"x": "lasting-1", "nextCursor": "lasting-1"}, but="nextCursor") == {
         "x": BLACK,

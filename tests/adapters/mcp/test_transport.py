@@ -24,39 +24,39 @@ from portico.adapters.mcp.client_requests import Exchange, refused
 from portico.adapters.mcp.connection_slots import Breaker
 from portico.adapters.mcp.http import Endpoint, EventStream, hear
 from portico.adapters.mcp.processes import Allowance, LastWords
-from portico.adapters.mcp.secrets import Address, Veil
+from portico.adapters.mcp.secrets import Address, CredentialRedactor
 from portico.adapters.mcp.session import (
     Conversation,
     Ears,
     Greeting,
-    Learnt,
+    ServerMemo,
     Turns,
     listed,
     wanted_headers,
 )
 from portico.adapters.mcp.transport import (
-    Asked,
-    Broken,
     Duplex,
     Endless,
+    InvalidMessage,
     Lines,
     Message,
+    PendingRequest,
     Refusal,
-    Spoilt,
     TooDeep,
     TooLong,
+    TransportFailed,
 )
 from portico.gateway.core.errors import InputUnsupported, UpstreamDown
-from portico.gateway.core.servers import Era, Http, Identity, Plain
+from portico.gateway.core.servers import Http, Identity, Plain, ProtocolRevision
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import NotCanonical
 from portico.kernel.redaction import Redaction
-from portico.sandbox.core.profile import Place
+from portico.sandbox.core.profile import NetworkEndpoint
 from tests.adapters.egress.canary import canary
 from tests.adapters.mcp.pools import AMPLE, Changes, a_pool, launched, said, target, together, until
 from tests.adapters.mcp.serving import served
 
-ASKED = Asked("tools/call", {"name": "x"})
+ASKED = PendingRequest("tools/call", {"name": "x"})
 
 
 class Tray:
@@ -86,7 +86,7 @@ class Tray:
         self.closed = True
 
 
-async def asked(duplex: Duplex, what: Asked = ASKED) -> asyncio.Future[Message]:
+async def asked(duplex: Duplex, what: PendingRequest = ASKED) -> asyncio.Future[Message]:
     future = asyncio.ensure_future(duplex.ask(what))
     await asyncio.sleep(0)
     return future
@@ -96,9 +96,9 @@ async def test_answers_come_in_any_order_and_under_numbers_written_as_texts() ->
     duplex = Duplex(Tray())
     first, second, third = [await asked(duplex) for _ in range(3)]
 
-    assert duplex.heard({"id": "2", "result": {"n": 2}})
-    assert duplex.heard({"id": 1, "result": {"n": 1}})
-    assert duplex.heard({"id": 3, "error": {"code": 5, "message": "no"}})
+    assert duplex.received({"id": "2", "result": {"n": 2}})
+    assert duplex.received({"id": 1, "result": {"n": 1}})
+    assert duplex.received({"id": 3, "error": {"code": 5, "message": "no"}})
 
     assert (await first, await second) == ({"n": 1}, {"n": 2})
     with pytest.raises(Refusal):
@@ -110,7 +110,7 @@ async def test_an_answer_to_nothing_is_left_alone() -> None:
     waiting = await asked(duplex)
     strange: list[Any] = [7, "x", True, None, [1], {"a": 1}, 1.5]
 
-    assert not any(duplex.heard({"id": number, "result": {}}) for number in strange)
+    assert not any(duplex.received({"id": number, "result": {}}) for number in strange)
     assert not waiting.done()
     waiting.cancel()
 
@@ -124,10 +124,10 @@ async def test_the_end_is_told_to_all_who_wait_and_to_all_who_come() -> None:
     duplex.end("and fell again")
 
     for each in waiting:
-        with pytest.raises(Broken, match="it fell") as told:
+        with pytest.raises(TransportFailed, match="it fell") as told:
             await each
         assert told.value.reached
-    with pytest.raises(Broken) as late:
+    with pytest.raises(TransportFailed) as late:
         await duplex.ask(ASKED)
     assert not late.value.reached
     assert ends == ["it fell"]
@@ -139,7 +139,7 @@ async def test_what_is_given_up_is_cancelled_and_remembered_until_it_is_answered
 ) -> None:
     tray = Tray()
     duplex = Duplex(tray)
-    waiting = await asked(duplex, Asked("tools/call", {}, may_cancel=may_cancel))
+    waiting = await asked(duplex, PendingRequest("tools/call", {}, may_cancel=may_cancel))
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
 
@@ -147,7 +147,7 @@ async def test_what_is_given_up_is_cancelled_and_remembered_until_it_is_answered
     assert told == ([("notifications/cancelled", {"requestId": 1})] if may_cancel else [])
     assert bool(duplex.abandoned) is may_cancel
 
-    duplex.heard({"id": 1, "result": {}})
+    duplex.received({"id": 1, "result": {}})
 
     assert not duplex.abandoned
 
@@ -158,9 +158,9 @@ async def test_a_caller_who_fails_while_it_is_told_something_gives_up() -> None:
 
     tray = Tray()
     duplex = Duplex(tray)
-    waiting = await asked(duplex, Asked("tools/call", {}, fail, progress=True))
+    waiting = await asked(duplex, PendingRequest("tools/call", {}, fail, progress=True))
     told = {"progressToken": 1, "progress": 1}
-    duplex.heard({"method": "notifications/progress", "params": told})
+    duplex.received({"method": "notifications/progress", "params": told})
 
     with pytest.raises(LookupError):
         await waiting
@@ -174,11 +174,11 @@ async def test_only_the_last_word_of_how_far_it_is_is_kept() -> None:
         heard.append(message["params"]["progress"])
 
     duplex = Duplex(Tray())
-    waiting = await asked(duplex, Asked("tools/call", {}, hear, progress=True))
+    waiting = await asked(duplex, PendingRequest("tools/call", {}, hear, progress=True))
     for step in range(1_000):
         told = {"progressToken": 1, "progress": step}
-        duplex.heard({"method": "notifications/progress", "params": told})
-    duplex.heard({"id": 1, "result": {}})
+        duplex.received({"method": "notifications/progress", "params": told})
+    duplex.received({"id": 1, "result": {}})
     await waiting
 
     assert heard == [999]
@@ -190,12 +190,12 @@ async def test_more_questions_than_anybody_can_answer_are_refused() -> None:
 
     tray = Tray()
     duplex = Duplex(tray)
-    what = Asked("tools/call", {}, hear)
+    what = PendingRequest("tools/call", {}, hear)
     waiting = await asked(duplex, what)
     for number in range(100):
         duplex.deliver(what, {"id": number, "method": "elicitation/create"})
     refused = [message for message in tray.sent if "error" in message]
-    duplex.heard({"id": 1, "result": {}})
+    duplex.received({"id": 1, "result": {}})
     await waiting
 
     assert len(refused) == 36
@@ -215,21 +215,21 @@ async def test_whoever_still_thinks_keeps_nobody_waiting() -> None:
                 let_off.append(message["id"])
 
         tray = Tray()
-        duplex, what = Duplex(tray), Asked("tools/call", {}, hear)
+        duplex, what = Duplex(tray), PendingRequest("tools/call", {}, hear)
         waiting = await asked(duplex, what)
         for number in (7, 8):
             duplex.deliver(what, {"id": number, "method": "elicitation/create"})
         await until(thinking.__len__)
         if end == "it is gone":
             duplex.end(end)
-            with pytest.raises(Broken, match=end):
+            with pytest.raises(TransportFailed, match=end):
                 await waiting
         elif end == "it has answered":
-            duplex.heard({"id": 1, "result": {"n": 1}})
+            duplex.received({"id": 1, "result": {"n": 1}})
             assert await waiting == {"n": 1}
         else:
             waiting.cancel()
-            duplex.heard({"id": 1, "result": {}})
+            duplex.received({"id": 1, "result": {}})
             with pytest.raises(asyncio.CancelledError):
                 await waiting
 
@@ -254,7 +254,7 @@ async def test_whoever_is_not_asked_any_more_is_let_go_of_in_order() -> None:
         raise AssertionError
 
     duplex = Duplex(Tray())
-    what = Asked("tools/call", {}, hear)
+    what = PendingRequest("tools/call", {}, hear)
     waiting = await asked(duplex, what)
     duplex.deliver(what, {"id": 7, "method": "sampling/createMessage"})
     await asyncio.sleep(0)
@@ -270,7 +270,7 @@ async def test_a_question_behind_the_answer_is_refused_and_leaves_nothing_open()
     tray = Tray()
     duplex = Duplex(tray)
     waiting = await asked(duplex)
-    duplex.heard({"id": 1, "result": {}})
+    duplex.received({"id": 1, "result": {}})
     duplex.deliver(ASKED, {"id": 3, "method": "elicitation/create"})
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -293,13 +293,13 @@ async def test_who_asks_waits_until_there_is_room_or_is_told_that_there_will_be_
 
     tray.free.set()
     await until(lambda: tray.sent)
-    duplex.heard({"id": 1, "result": {}})
+    duplex.received({"id": 1, "result": {}})
     await waiting
     await duplex.close()
     ended.end("it fell")
     full.free.set()
 
-    with pytest.raises(Broken, match="it fell") as told:
+    with pytest.raises(TransportFailed, match="it fell") as told:
         await late
     assert not told.value.reached
     assert full.sent == []
@@ -322,7 +322,7 @@ async def test_room_for_one_is_not_taken_by_all_who_wait_for_it() -> None:
 
     for number in range(1, 6):
         await until(partial(tray.has_sent, number))
-        duplex.heard({"id": number, "result": {"n": number}})
+        duplex.received({"id": number, "result": {"n": number}})
         tray.free.set()
 
     assert [(await each)["n"] for each in waiting] == [1, 2, 3, 4, 5]
@@ -435,8 +435,10 @@ async def test_whoever_waits_for_a_slow_post_goes_on_with_the_first_or_is_told_t
     outcomes = await together(*asking)
     await duplex.close()
 
-    assert all(isinstance(each, Broken) for each in outcomes)
-    assert sum(not each.reached for each in outcomes if isinstance(each, Broken)) == 3 * (not taken)
+    assert all(isinstance(each, TransportFailed) for each in outcomes)
+    assert sum(not each.reached for each in outcomes if isinstance(each, TransportFailed)) == 3 * (
+        not taken
+    )
 
 
 def test_what_is_written_is_one_line_and_reads_the_same() -> None:
@@ -478,12 +480,12 @@ def test_halves_of_letters_and_numbers_that_are_none_are_made_good() -> None:
 
 
 def test_a_request_says_where_to_tell_how_far_it_is() -> None:
-    plain = transport.request(7, Asked("m", {"a": 1}))
-    told = transport.request(7, Asked("m", {"a": 1, "_meta": {"b": 2}}, progress=True))
+    plain = transport.request(7, PendingRequest("m", {"a": 1}))
+    told = transport.request(7, PendingRequest("m", {"a": 1, "_meta": {"b": 2}}, progress=True))
 
     assert plain == {"jsonrpc": "2.0", "id": 7, "method": "m", "params": {"a": 1}}
     assert told["params"] == {"a": 1, "_meta": {"b": 2, "progressToken": 7}}
-    assert "params" not in transport.request(7, Asked("m", {}))
+    assert "params" not in transport.request(7, PendingRequest("m", {}))
 
 
 def test_an_answer_is_a_result_or_a_refusal_or_none_at_all() -> None:
@@ -493,7 +495,7 @@ def test_an_answer_is_a_result_or_a_refusal_or_none_at_all() -> None:
     assert (refused.value.code, refused.value.message, refused.value.data) == (-32602, "no", [1])
     with pytest.raises(Refusal):
         transport.result_of({"error": {"code": "x"}})
-    with pytest.raises(Spoilt):
+    with pytest.raises(InvalidMessage):
         transport.result_of({"result": [1]})
 
 
@@ -529,9 +531,9 @@ def test_a_line_that_is_too_long_is_not_kept_but_its_ends_are() -> None:
     ]
 
     assert isinstance(found[0], TooLong)
-    assert found[0].begin.startswith(b"begin")
+    assert found[0].start.startswith(b"begin")
     assert found[0].end.endswith(b"zend")
-    assert len(found[0].begin) + len(found[0].end) <= 400
+    assert len(found[0].start) + len(found[0].end) <= 400
     assert found[1] == b"next"
 
 
@@ -586,7 +588,7 @@ async def test_a_list_without_an_end_is_given_up() -> None:
     async def ask(_method: str, _params: Message) -> Message:
         return {"tools": [{"name": "a"}], "nextCursor": f"{next(count)}"}
 
-    with pytest.raises(Broken, match="does not end"):
+    with pytest.raises(TransportFailed, match="does not end"):
         await listed(ask, "tools/list", "tools")
 
 
@@ -660,7 +662,7 @@ async def test_over_http_too_deep_an_answer_is_none_and_odd_words_end_no_listeni
     changes = Changes()
 
     async with a_pool(changed=changes) as pool, served(Odd().app(), lifespan=False) as url:
-        odd = target(Http(f"{url}/mcp"), era=Era.LEGACY)
+        odd = target(Http(f"{url}/mcp"), era=ProtocolRevision.LEGACY)
         await pool.look(odd)
         await until(lambda: changes.told)
         with pytest.raises(UpstreamDown, match="its answer is nested too deeply"):
@@ -686,11 +688,11 @@ async def test_a_stray_that_is_no_message_is_left_alone(message: Any) -> None:
     heard: list[str] = []
     conversation = Conversation(
         Duplex(Tray()),
-        Greeting(Era.LEGACY, "2025-06-18", Identity("", ""), None, {}),
+        Greeting(ProtocolRevision.LEGACY, "2025-06-18", Identity("", ""), None, {}),
         {},
-        Learnt(),
+        ServerMemo(),
         Ears(changed=lambda: heard.append("changed"), said=heard.append),
-        veil=Veil(),
+        veil=CredentialRedactor(),
     )
 
     conversation.stray(message)
@@ -727,13 +729,13 @@ def test_what_a_server_says_it_lacks_may_be_of_any_shape(wanted: Any, named: str
 
 async def test_over_the_first_kind_of_http_too_deep_an_answer_is_none() -> None:
     way = Duplex(Tray())
-    asking = asyncio.ensure_future(way.ask(Asked("tools/list", {})))
+    asking = asyncio.ensure_future(way.ask(PendingRequest("tools/list", {})))
     await asyncio.sleep(0)
 
     hear(way, "no message")
     hear(way, _nested(300).replace('"id": 7', '"id": 1'))
 
-    with pytest.raises(Spoilt, match="its answer is nested too deeply"):
+    with pytest.raises(InvalidMessage, match="its answer is nested too deeply"):
         await asking
 
 
@@ -743,9 +745,9 @@ async def test_a_header_that_no_connection_can_carry_is_a_fault_of_the_server_an
 ) -> None:
     async with canary() as bird:
         given = Address(f"http://127.0.0.1:{bird.port}/", {"authorization": value}, frozenset())
-        dialer = Dialer([Place("127.0.0.1", bird.port)])
+        dialer = Dialer([NetworkEndpoint("127.0.0.1", bird.port)])
         endpoint = Endpoint(given, ssl.create_default_context(), dialer, largest=100)
-        with pytest.raises(Broken, match="one of its headers cannot be sent") as unsent:
+        with pytest.raises(TransportFailed, match="one of its headers cannot be sent") as unsent:
             await endpoint.post(b"{}", {})
         await endpoint.close()
 
@@ -761,7 +763,7 @@ CLEAN = Redaction([SECRET]).clean
 def told(*pieces: bytes) -> tuple[str, ...]:
     words = LastWords()
     for piece in pieces:
-        words.hear(piece)
+        words.receive(piece)
     return words.told(CLEAN)
 
 
@@ -796,8 +798,8 @@ def test_nothing_steers_the_terminal_it_is_shown_on() -> None:
 
 def test_what_was_said_before_the_last_start_is_not_the_reason_of_now() -> None:
     words = LastWords()
-    words.hear(b"before\n")
-    words.begin()
+    words.receive(b"before\n")
+    words.mark_restarted()
 
     assert words.last(CLEAN) is None
     assert words.told(CLEAN) == ("before",)

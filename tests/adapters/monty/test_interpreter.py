@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.monty.interpreter import KeptProgram, MontyInterpreter
+from portico.adapters.monty.interpreter import MontyInterpreter, StoredProgram
 from portico.kernel.json import JsonValue
-from portico.sandbox.core.errors import BoxUnavailable, CodeBusy, CodeRefused, FileTrouble
+from portico.sandbox.core.errors import CodeBusy, CodeRefused, FileTrouble, SandboxUnavailable
 from portico.sandbox.core.requests import CodeEnd, CodeLimits, CodeOutcome, Raised
 
 LIMITS = CodeLimits(
@@ -353,7 +353,7 @@ rest = await asyncio.gather(fetch(first), store('b'))
 print('three')
 [first, *rest]
 """
-    begun = await interpreter.begin(program, LIMITS, functions=["fetch", "store"])
+    begun = await interpreter.start(program, LIMITS, functions=["fetch", "store"])
     assert begun.end is CodeEnd.WAITING
     assert begun.printed == "one\n"
     assert [(each.function, each.arguments, each.named) for each in begun.pending] == [
@@ -404,7 +404,7 @@ late = await fetch('late')
 await nap
 [await early, late]
 """
-    outcome = await interpreter.begin(program, LIMITS, functions=["fetch"])
+    outcome = await interpreter.start(program, LIMITS, functions=["fetch"])
     seen = []
     while outcome.snapshot is not None:
         results: dict[int, JsonValue] = {each.number: each.arguments[0] for each in outcome.pending}
@@ -421,7 +421,7 @@ async def test_what_was_used_before_it_was_kept_still_counts(
     limits = CodeLimits(seconds=0.5, whole_seconds=5, calls=3, output=20)
 
     async def end_of(program: str) -> tuple[CodeEnd, int]:
-        outcome, turns = await interpreter.begin(program, limits, functions=["f"]), 0
+        outcome, turns = await interpreter.start(program, limits, functions=["f"]), 0
         while outcome.snapshot is not None:
             turns += 1
             results: dict[int, JsonValue] = {each.number: 1 for each in outcome.pending}
@@ -438,7 +438,7 @@ async def test_what_was_used_before_it_was_kept_still_counts(
 
 
 async def test_a_program_too_large_to_be_kept_is_told_so(interpreter: MontyInterpreter) -> None:
-    outcome = await interpreter.begin(
+    outcome = await interpreter.start(
         "x = [str(i) for i in range(200000)]\nawait f()\nlen(x)", LIMITS, functions=["f"]
     )
 
@@ -447,7 +447,7 @@ async def test_a_program_too_large_to_be_kept_is_told_so(interpreter: MontyInter
 
 
 async def test_a_damaged_snapshot_is_refused(interpreter: MontyInterpreter) -> None:
-    begun = await interpreter.begin("await f()", LIMITS, functions=["f"])
+    begun = await interpreter.start("await f()", LIMITS, functions=["f"])
     assert begun.snapshot is not None
     half = len(begun.snapshot) // 2
     flipped = begun.snapshot[:half] + bytes([begun.snapshot[half] ^ 1]) + begun.snapshot[half + 1 :]
@@ -455,7 +455,7 @@ async def test_a_damaged_snapshot_is_refused(interpreter: MontyInterpreter) -> N
     for damaged in (b"", b"x", flipped, begun.snapshot[:-1]):
         with pytest.raises(CodeRefused, match="no snapshot"):
             await interpreter.resume(damaged, LIMITS, {0: 1})
-    strange = replace(KeptProgram.read(begun.snapshot), interpreter=b"of another version").write()
+    strange = replace(StoredProgram.read(begun.snapshot), interpreter=b"of another version").write()
     with pytest.raises(CodeRefused, match="another interpreter"):
         await interpreter.resume(strange, LIMITS, {})
     with pytest.raises(CodeRefused, match="does not wait for call 7"):
@@ -475,7 +475,7 @@ async def test_nothing_is_started_before_it_is_needed_and_nothing_left_afterward
 
     assert (await running).end is CodeEnd.BROKEN
     await until(lambda: not children() - before)
-    with pytest.raises(BoxUnavailable, match="closed"):
+    with pytest.raises(SandboxUnavailable, match="closed"):
         await interpreter.run("1", LIMITS)
 
 
@@ -498,7 +498,7 @@ def is_interpreter(process: str) -> bool:
 async def test_a_missing_interpreter_is_told_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MONTY_BIN", "/nonexistent/monty")
 
-    with pytest.raises(BoxUnavailable, match="does not start"):
+    with pytest.raises(SandboxUnavailable, match="does not start"):
         await MontyInterpreter().run("1", LIMITS)
 
 
@@ -578,7 +578,7 @@ async def test_what_is_given_to_functions_altogether_is_bounded(
     limits = CodeLimits(memory=16_000_000, output=1_000_000, calls=1_000)
     program = "x = 'x' * 900000\ny = [echo(x) for _ in range(500)]\nawait y[0]"
 
-    outcome = await interpreter.begin(program, limits, functions=["echo"])
+    outcome = await interpreter.start(program, limits, functions=["echo"])
 
     assert outcome.end is CodeEnd.TOO_LARGE
     assert "gives to functions" in str(outcome.error)

@@ -15,7 +15,7 @@ import pytest
 
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.adapters.monty.worker import confine_this_thread, must_be_confined
-from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.errors import SandboxUnavailable
 from portico.sandbox.core.requests import CodeLimits
 
 LIMITS = CodeLimits(seconds=5, whole_seconds=30)
@@ -51,7 +51,7 @@ async def test_every_process_is_confined_and_we_are_not() -> None:
 
 
 def test_one_that_was_started_otherwise_is_not_used() -> None:
-    with pytest.raises(BoxUnavailable, match="not confined"):
+    with pytest.raises(SandboxUnavailable, match="not confined"):
         must_be_confined(os.getpid())
 
 

@@ -20,7 +20,7 @@ from portico.guard.core.tokens import Issuer, ShownToken, SubjectRule, grants_of
 from portico.guard.tokens import AuthenticateToken
 from portico.kernel.ids import SpaceId
 from portico.testing.guard import MemoryKeyRing, a_space, an_identity
-from portico.testing.memory_store import BEGINNING, MemoryWorld, SeededEntropy, TickingClock
+from portico.testing.memory_store import BEGINNING, InMemoryStore, SeededEntropy, TickingClock
 from portico.testing.secrets import MemoryTokenSubjects
 from tests.adapters.oauth.issuing import (
     EC,
@@ -84,7 +84,7 @@ def made(issuer: Issuing) -> Issuing:
 
 @pytest.fixture
 def door(made: Issuing) -> Door:
-    world, home = MemoryWorld(), a_space()
+    world, home = InMemoryStore(), a_space()
     world.spaces[home.id] = home
     ana = an_identity("ana")
     world.identities[ana.space, ana.id] = ana

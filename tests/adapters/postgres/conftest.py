@@ -12,7 +12,7 @@ from portico.adapters.postgres.transaction import EnginePool, Transactions, open
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.guard.core.authentication import as_principal
 from portico.guard.ports import Audit
-from portico.guard.spaces import InstallHome, SpaceWish
+from portico.guard.spaces import InstallHome, SpaceSpec
 from portico.kernel.principal import Principal
 from portico.testing.guard import MemoryAudit
 from tests.contracts.doors import Doors, postgres_doors
@@ -51,13 +51,13 @@ async def installed(
     """The admin of a new space."""
     install = InstallHome(
         spaces=PostgresSpaces(transactions),
-        together=transactions.begin,
+        unit_of_work=transactions.begin,
         audit=audit or MemoryAudit(),
         clock=SystemClock(),
         entropy=system_entropy,
         pepper=b"p",
     )
-    return as_principal((await install(SpaceWish(name=name, admin="ana"))).admin)
+    return as_principal((await install(SpaceSpec(name=name, admin="ana"))).admin)
 
 
 Install = Callable[..., Awaitable[Principal]]

@@ -8,34 +8,34 @@ import pytest
 
 from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
-from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
 from portico.adapters.postgres.transaction import BusAfterCommit, LineAfterCommit, Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import RunNotFound
-from portico.engine.core.runs import Leg, Place, RunStatus, Turn
-from portico.engine.runs import Kind, Kinds, RunWish, StartRun
+from portico.engine.core.runs import Activation, QueuedActivation, QueuePlacement, RunStatus
+from portico.engine.runs import Kind, Kinds, RunSpec, StartRun
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person
 from tests.engine.room import nothing
 
 pytestmark = [pytest.mark.postgres]
-TURN = Turn(Leg(RunId(UUID(int=1)), 1), Place())
+TURN = QueuedActivation(Activation(RunId(UUID(int=1)), 1), QueuePlacement())
 
 
 class Joined:
     """A line that remembers who came."""
 
     def __init__(self) -> None:
-        self.turns: list[Turn] = []
-        self.left: list[Leg] = []
+        self.turns: list[QueuedActivation] = []
+        self.left: list[Activation] = []
         self.came = asyncio.Event()
 
-    async def join(self, turn: Turn) -> None:
+    async def join(self, turn: QueuedActivation) -> None:
         self.turns.append(turn)
         self.came.set()
 
-    async def leave(self, leg: Leg) -> None:
+    async def leave(self, leg: Activation) -> None:
         self.left.append(leg)
 
 
@@ -75,9 +75,9 @@ async def test_outside_of_one_it_is_joined_and_left_at_once(transactions: Transa
     line = LineAfterCommit(inner, transactions)
 
     await line.join(TURN)
-    await line.leave(TURN.leg)
+    await line.leave(TURN.activation)
 
-    assert (inner.turns, inner.left) == ([TURN], [TURN.leg])
+    assert (inner.turns, inner.left) == ([TURN], [TURN.activation])
 
 
 async def test_a_run_that_is_started_or_cancelled_inside_is_so_with_it_or_not_at_all(
@@ -88,18 +88,18 @@ async def test_a_run_that_is_started_or_cancelled_inside_is_so_with_it_or_not_at
     runs = PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy)
     start = StartRun(
         runs=runs,
-        line=LineAfterCommit(Joined(), transactions),
+        queue=LineAfterCommit(Joined(), transactions),
         kinds=Kinds([Kind(name="some", work=nothing)]),
         clock=clock,
         entropy=system_entropy,
     )
-    book = PostgresRunBook(transactions)
+    book = PostgresRunQueries(transactions)
 
     async with transactions.begin(ana):
-        kept = await start(ana, RunWish(kind="some", key="kept"))
+        kept = await start(ana, RunSpec(kind="some", key="kept"))
     with pytest.raises(RuntimeError):
         async with transactions.begin(ana):
-            lost = await start(ana, RunWish(kind="some", key="lost"))
+            lost = await start(ana, RunSpec(kind="some", key="lost"))
             raise RuntimeError
     with pytest.raises(RuntimeError):
         async with transactions.begin(ana):

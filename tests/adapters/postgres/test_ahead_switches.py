@@ -19,8 +19,14 @@ from portico.adapters.postgres.transaction import BusAfterCommit, Transactions, 
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
-from portico.learning.core.prefetch_gates import AheadMode, AheadTerms, Switches
-from portico.learning.prefetch import TOPIC, AheadNews, AheadWish, ShowAhead, SwitchAhead
+from portico.learning.core.prefetch_gates import PrefetchLimits, PrefetchMode, Switches
+from portico.learning.prefetch import (
+    TOPIC,
+    PrefetchEvents,
+    PrefetchSpec,
+    ShowPrefetch,
+    SwitchPrefetch,
+)
 from portico.learning.prefetch_switches import AHEAD, Switchboard
 
 pytestmark = [pytest.mark.postgres]
@@ -40,7 +46,7 @@ class Lane:
         return self.under_way
 
     def switched(self, space: SpaceId, switches: Switches) -> None:
-        if switches.mode is AheadMode.OFF:
+        if switches.mode is PrefetchMode.OFF:
             self.under_way.discard(space)
             self.ended.set()
 
@@ -49,7 +55,7 @@ class Lane:
 class Process:
     log: PostgresEventLog
     board: Switchboard
-    switch: SwitchAhead
+    switch: SwitchPrefetch
     lane: Lane
 
 
@@ -65,17 +71,17 @@ def a_process(
     after = BusAfterCommit(bus, transactions)
     settings, clock = PostgresSpaceSettings(transactions), SystemClock()
     log = PostgresEventLog(transactions, after, clock, system_entropy)
-    board = Switchboard(settings=settings, bus=after, terms=AheadTerms(), oldest=oldest)
+    board = Switchboard(settings=settings, bus=after, terms=PrefetchLimits(), oldest=oldest)
     lane = Lane({space})
     board.obeyed_by(lane)
     servers, counts = PostgresServers(transactions), PostgresLearntCounts(transactions)
-    switch = SwitchAhead(
+    switch = SwitchPrefetch(
         settings=settings,
         servers=servers,
         audit=PostgresAudit(transactions, lambda *_: None),
         bus=after,
-        show=ShowAhead(board=board, servers=servers, counts=counts),
-        news=AheadNews(log=log),
+        show=ShowPrefetch(board=board, servers=servers, counts=counts),
+        news=PrefetchEvents(log=log),
     )
     return Process(log, board, switch, lane)
 
@@ -105,17 +111,17 @@ async def town(
 async def test_a_switch_thrown_in_one_process_ends_what_is_under_way_in_all(town: Town) -> None:
     here, *others = town.processes
     for process in town.processes:
-        assert (await process.board.current(town.root)).mode is AheadMode.LIVE
+        assert (await process.board.current(town.root)).mode is PrefetchMode.LIVE
 
-    await here.switch(town.root, AheadWish(mode=AheadMode.OFF))
+    await here.switch(town.root, PrefetchSpec(mode=PrefetchMode.OFF))
 
     async with asyncio.timeout(30):
         for process in [here, *others]:
             await process.lane.ended.wait()
     modes = {(await process.board.current(town.root)).mode for process in town.processes}
-    assert modes == {AheadMode.OFF}
+    assert modes == {PrefetchMode.OFF}
     told = await here.log.read(town.root, TOPIC, after=0, limit=10)
-    assert [entry.facts["mode"] for entry in told.entries] == ["off"]
+    assert [entry.details["mode"] for entry in told.entries] == ["off"]
 
 
 async def test_what_is_taken_back_was_never_switched(town: Town) -> None:
@@ -127,4 +133,4 @@ async def test_what_is_taken_back_was_never_switched(town: Town) -> None:
             await settings.put(town.root, AHEAD, {"mode": "off", "learning": True, "servers": {}})
             raise LookupError
 
-    assert (await here.board.current(town.root)).mode is AheadMode.LIVE
+    assert (await here.board.current(town.root)).mode is PrefetchMode.LIVE

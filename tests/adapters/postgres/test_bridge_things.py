@@ -15,10 +15,10 @@ from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.attachments import LARGEST, Attachment, Digest
 from portico.bridge.core.errors import TooManyLabels
-from portico.bridge.core.leases import LeaseId, LeaseWish
+from portico.bridge.core.leases import LeaseId, LeaseSpec
 from portico.bridge.core.memory import MOST_OF_VALUE, ToRemember
 from portico.bridge.core.projects import Project
-from portico.bridge.core.work_items import NewWork, WorkId
+from portico.bridge.core.work_items import NewWorkItem, WorkItemId
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
@@ -45,7 +45,7 @@ class Scene:
 
     async def read_more(self) -> None:
         contexts = PostgresTaskContexts(self.transactions, TickingClock())
-        await contexts.rise(self.root, SECRET, untrusted=False)
+        await contexts.raise_taint(self.root, SECRET, untrusted=False)
 
 
 @pytest.fixture
@@ -84,10 +84,10 @@ async def test_the_database_by_itself_lets_no_higher_task_change_what_others_see
     scene: Scene,
 ) -> None:
     ids, works = SeededEntropy("ids"), PostgresWorks(scene.transactions)
-    wish = LeaseWish(project=scene.project.id, resource="src")
+    wish = LeaseSpec(project=scene.project.id, resource="src")
     await PostgresLeases(scene.transactions).take(scene.root, LeaseId.mint(BEGINNING, ids), wish)
-    work = NewWork(project=scene.project.id, title="Mend it")
-    await works.add(scene.root, WorkId.mint(BEGINNING, ids), work, TEAM, BEGINNING)
+    work = NewWorkItem(project=scene.project.id, title="Mend it")
+    await works.add(scene.root, WorkItemId.mint(BEGINNING, ids), work, TEAM, BEGINNING)
 
     await scene.read_more()
 
@@ -158,4 +158,4 @@ async def test_one_label_more_than_there_can_be_is_refused_and_those_in_use_go_o
         await doors.messages.edit(root, edited(said.message, "three", FINANCE), at(3))
 
     assert refused.value.label == FINANCE
-    assert (await say(doors, root, talk, "four", label=TEAM)).place == 2
+    assert (await say(doors, root, talk, "four", label=TEAM)).position == 2

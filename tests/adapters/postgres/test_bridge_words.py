@@ -49,7 +49,7 @@ async def test_both_ways_find_the_same(
             (root, low), ASKED, (1, 7, 100), places
         ):
             hits = await search.by_words(
-                who, words, project=its_project, conversation=its_talk, upto=None, limit=limit
+                who, words, project=its_project, conversation=its_talk, max_label=None, limit=limit
             )
             inside = {
                 talk.id

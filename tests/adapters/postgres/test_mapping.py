@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from portico.adapters.postgres.debate.mapping import voice_from, voice_json
 from portico.adapters.postgres.mapping import loads
-from portico.debate.core.debaters import Tariff, Voice
+from portico.debate.core.debaters import Debater, Tariff
 from portico.kernel.json import JsonValue
 from portico.testing.debate_fakes import a_voice
 
@@ -52,11 +52,11 @@ def test_what_is_no_json_is_refused() -> None:
     [
         a_voice("a:1"),
         a_voice("a:1", window=16_384, tariff=Tariff(input=Decimal("0.5"), output=Decimal(2))),
-        a_voice("a:1", personas=("critic",), specialist=True, bounded=False, most_output=7),
+        a_voice("a:1", personas=("critic",), specialist=True, bounded=False, max_output_tokens=7),
     ],
     ids=["plain", "priced", "specialist"],
 )
-def test_a_voice_comes_back_as_it_was(voice: Voice) -> None:
+def test_a_voice_comes_back_as_it_was(voice: Debater) -> None:
     assert voice_from(json.loads(json.dumps(voice_json(voice)))) == voice
 
 

@@ -83,7 +83,7 @@ async def told_of_talk(
 ) -> list[str]:
     """Everything that somebody is told who asks in every way there is."""
     hits = await doors.message_search.by_words(
-        low, "red", project=None, conversation=None, upto=None, limit=20
+        low, "red", project=None, conversation=None, max_label=None, limit=20
     )
     found = [
         *await bodies(doors, low, talk),
@@ -139,7 +139,7 @@ async def test_one_wall_alone_hides_what_is_above_and_what_is_closed(
     assert await bodies(doors, low, talk) == ["red low", "red high"]
     assert await bodies(doors, low, shut) == ["red among us"]
     hits = await doors.message_search.by_words(
-        low, "red", project=None, conversation=None, upto=None, limit=20
+        low, "red", project=None, conversation=None, max_label=None, limit=20
     )
     assert len(hits) == 3
 
@@ -169,7 +169,7 @@ async def held(doors: Doors, root: Principal, project: Project) -> list[Debate]:
         a_debate(root, "own", project=str(project.id)),
     ]
     for debate in debates:
-        await doors.debates.begin(root, debate)
+        await doors.debates.add(root, debate)
         await doors.debates.note(root, debate.id, said(), debate.label)
         await doors.debates.note(root, debate.id, said(BERT), debate.label)
         await doors.purse.reserve(root, debate.id, "said", cost(10))

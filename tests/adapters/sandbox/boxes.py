@@ -12,7 +12,7 @@ from portico.adapters.sandbox.bubblewrap import BubblewrapBox
 from portico.adapters.sandbox.cgroup import Groups
 from portico.adapters.sandbox.landlock import LandlockBox
 from portico.sandbox.core.probes import Backend, Report
-from portico.sandbox.core.profile import Limits, Order, Profile
+from portico.sandbox.core.profile import Limits, Profile, SandboxCommand
 from portico.sandbox.core.requests import Outcome
 
 PYTHON = "/usr/bin/python3"
@@ -53,17 +53,17 @@ class Made:
         return await self.box().run(python(script, **more), limits)
 
 
-def shell(script: str, **more: Any) -> Order:
+def shell(script: str, **more: Any) -> SandboxCommand:
     return _order("/bin/sh", script, more)
 
 
-def python(script: str, **more: Any) -> Order:
+def python(script: str, **more: Any) -> SandboxCommand:
     return _order(PYTHON, script, more)
 
 
-def _order(program: str, script: str, more: dict[str, Any]) -> Order:
+def _order(program: str, script: str, more: dict[str, Any]) -> SandboxCommand:
     whole: dict[str, Any] = {"environment": {"PATH": "/usr/bin:/bin"}, "profile": Profile(), **more}
-    return Order(program=program, arguments=("-c", script), **whole)
+    return SandboxCommand(program=program, arguments=("-c", script), **whole)
 
 
 def open_descriptors() -> int:

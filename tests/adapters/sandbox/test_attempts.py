@@ -15,12 +15,12 @@ import pytest
 
 from portico.adapters.sandbox.probes.attempts import LIMITS, CanaryAttempts, bundled
 from portico.adapters.sandbox.probes.canaries import asleep, canaries, with_word
-from portico.adapters.sandbox.probes.trying import Marks
-from portico.sandbox.core.errors import BoxUnavailable
+from portico.adapters.sandbox.probes.runtime import Marks
+from portico.sandbox.core.errors import SandboxUnavailable
 from portico.sandbox.core.probes import TRIALS, Backend, Report, Trial
-from portico.sandbox.core.profile import Limits, Network, Order
+from portico.sandbox.core.profile import Limits, Network, SandboxCommand
 from portico.sandbox.core.requests import End, Outcome
-from portico.sandbox.requests import Cell
+from portico.sandbox.requests import SandboxProcess
 from tests.children import children, gone, lives
 from tests.children import named as processes
 from tests.servers import IS_ROOT, reachable_folder
@@ -34,14 +34,16 @@ def outcome(output: bytes = b"", *, end: End = End.EXITED, errors: bytes = b"") 
 class TellingBox:
     """Runs nothing; tells what it was told to."""
 
-    tell: Callable[[Order], Outcome]
+    tell: Callable[[SandboxCommand], Outcome]
     report: Report = field(default_factory=lambda: Report(backend=Backend.LANDLOCK))
     networks: list[Network] = field(default_factory=list)
 
-    def cell(self, order: Order, limits: Limits) -> AbstractAsyncContextManager[Cell]:
+    def cell(
+        self, order: SandboxCommand, limits: Limits
+    ) -> AbstractAsyncContextManager[SandboxProcess]:
         raise NotImplementedError
 
-    async def run(self, order: Order, limits: Limits, *, given: bytes = b"") -> Outcome:
+    async def run(self, order: SandboxCommand, limits: Limits, *, given: bytes = b"") -> Outcome:
         self.networks.append(order.profile.network)
         return self.tell(order)
 
@@ -83,7 +85,7 @@ async def test_what_was_reached_or_not_told_has_not_held(attempts: CanaryAttempt
 async def test_harm_that_is_seen_outside_counts_whatever_is_said_inside(
     attempts: CanaryAttempts, harm: Callable[[Path], object], name: str
 ) -> None:
-    def lie(order: Order) -> Outcome:
+    def lie(order: SandboxCommand) -> Outcome:
         harm(Path(json.loads(order.arguments[-1])["marks"]["outside"]))
         return outcome(said((name, False), ("read_by_path", False)))
 
@@ -127,7 +129,7 @@ async def test_what_a_box_must_end_is_judged_by_how_it_ended(
 async def test_whoever_is_left_behind_is_seen_from_outside(attempts: CanaryAttempts) -> None:
     with ExitStack() as open_ones:
 
-        def leave(order: Order) -> Outcome:
+        def leave(order: SandboxCommand) -> Outcome:
             mark = json.loads(order.arguments[-1])["marks"]["variable"]
             command = [sys.executable, "-S", "-c", "import time; time.sleep(60)", mark]
             stray = open_ones.enter_context(subprocess.Popen(command))
@@ -171,23 +173,23 @@ async def test_who_is_cancelled_while_canaries_are_put_out_leaves_none_behind() 
 async def test_an_account_that_is_not_there_is_no_box(tmp_path: Path) -> None:
     attempts = CanaryAttempts(tmp_path, run_as="no-such-account")
 
-    with pytest.raises(BoxUnavailable):
+    with pytest.raises(SandboxUnavailable):
         await attempts.make(TellingBox(lambda _: outcome()), named("read_by_path"))
 
 
 STRANGE = """
 import os, signal
-from portico.adapters.sandbox.probes import inside, trying
+from portico.adapters.sandbox.probes import inside, runtime
 
-@trying.attempt
+@runtime.attempt
 def strange_error(marks): raise LookupError("what?")
-@trying.attempt
+@runtime.attempt
 def strange_end(marks): os.kill(os.getpid(), signal.SIGSEGV)
-@trying.attempt
+@runtime.attempt
 def punished(marks): os.kill(os.getpid(), signal.SIGSYS)
-@trying.attempt
+@runtime.attempt
 def refused(marks): raise PermissionError(13, "no")
-@trying.attempt
+@runtime.attempt
 def reached(marks): return "it is open"
 
 for name in ("strange_error", "strange_end", "punished", "refused", "reached"):

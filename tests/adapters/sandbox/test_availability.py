@@ -12,9 +12,9 @@ import pytest
 from portico.adapters.sandbox import availability, cgroup, runner, sandbox_process
 from portico.adapters.sandbox.availability import Lack, lack_of
 from portico.adapters.sandbox.cgroup import Group, NewGroups, OldGroups, find_groups, name_for
-from portico.adapters.sandbox.inside.keeper import descendants
+from portico.adapters.sandbox.inside.process_reaper import descendants
 from portico.adapters.sandbox.runner import Account, account_for
-from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.errors import SandboxUnavailable
 from portico.sandbox.core.probes import Backend
 
 NO_NAMESPACES = ("_APPARMOR", "_MOST_NAMESPACES", "_UNPRIVILEGED")
@@ -156,7 +156,7 @@ def test_where_user_namespaces_are_used_up_it_is_said() -> None:
 @pytest.mark.root
 @pytest.mark.parametrize(("name", "words"), [("no-such-account", "no account"), ("root", "root")])
 def test_there_must_be_an_account_to_run_as(name: str, words: str) -> None:
-    with pytest.raises(BoxUnavailable, match=words):
+    with pytest.raises(SandboxUnavailable, match=words):
         account_for(name)
 
     assert "box.run_as" in lack(Backend.LANDLOCK, name).fix

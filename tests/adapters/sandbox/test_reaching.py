@@ -10,9 +10,9 @@ import pytest
 
 from portico.adapters.sandbox import sandbox_process
 from portico.adapters.sandbox.sandbox_process import Opening
-from portico.sandbox.core.errors import BadProfile
+from portico.sandbox.core.errors import InvalidProfile
 from portico.sandbox.core.probes import Backend
-from portico.sandbox.core.profile import Network, Place, Profile
+from portico.sandbox.core.profile import Network, NetworkEndpoint, Profile
 from tests.adapters.sandbox.boxes import Made
 
 TALK = """
@@ -66,7 +66,7 @@ async def test_the_public_network_is_not_this_machine(made: Made) -> None:
 
 async def test_a_place_that_was_named_is_reached_by_the_proxy(made: Made) -> None:
     async with an_echo() as (port, heard):
-        profile = Profile(network=Network.PUBLIC, reach=(Place("127.0.0.1", port),))
+        profile = Profile(network=Network.PUBLIC, reach=(NetworkEndpoint("127.0.0.1", port),))
         script = "import os; os.environ['no_proxy'] = ''" + BY_PROXY.format(
             host="127.0.0.1", port=port
         )
@@ -78,7 +78,7 @@ async def test_a_place_that_was_named_is_reached_by_the_proxy(made: Made) -> Non
 
 async def test_a_neighbour_of_a_place_is_not_reached(made: Made) -> None:
     async with an_echo() as (named, _), an_echo() as (other, heard):
-        profile = Profile(network=Network.PUBLIC, reach=(Place("127.0.0.1", named),))
+        profile = Profile(network=Network.PUBLIC, reach=(NetworkEndpoint("127.0.0.1", named),))
         outcome = await made.python(TALK.format(host="127.0.0.1", port=other), profile=profile)
 
     assert outcome.code == 1
@@ -86,9 +86,9 @@ async def test_a_neighbour_of_a_place_is_not_reached(made: Made) -> None:
 
 
 async def test_single_places_need_namespaces() -> None:
-    profile = Profile(reach=(Place("db.internal", 5432),))
+    profile = Profile(reach=(NetworkEndpoint("db.internal", 5432),))
 
-    with pytest.raises(BadProfile, match="cannot be held apart") as refused:
+    with pytest.raises(InvalidProfile, match="cannot be held apart") as refused:
         await Made(Backend.LANDLOCK).shell("true", profile=profile)
 
     assert "bubblewrap" in (refused.value.fix or "")
@@ -111,7 +111,9 @@ print(listening.getsockname())
 
 async def test_a_place_by_two_names_is_reached_by_both() -> None:
     async with an_echo() as (port, heard):
-        profile = Profile(reach=(Place("localhost", port), Place("127.0.0.1", port)))
+        profile = Profile(
+            reach=(NetworkEndpoint("localhost", port), NetworkEndpoint("127.0.0.1", port))
+        )
         script = "".join(TALK.format(host=host, port=port) for host in ("localhost", "127.0.0.1"))
         outcome = await Made(Backend.BUBBLEWRAP).python(script, profile=profile)
 
@@ -120,12 +122,12 @@ async def test_a_place_by_two_names_is_reached_by_both() -> None:
 
 
 async def test_as_many_places_as_can_be_handed_over_and_no_more() -> None:
-    places = tuple(Place(f"h{number}.internal", 5432) for number in range(64))
+    places = tuple(NetworkEndpoint(f"h{number}.internal", 5432) for number in range(64))
 
     held = await Made(Backend.BUBBLEWRAP).shell("echo in", profile=Profile(reach=places[1:]))
 
     assert held.output == b"in\n"
-    with pytest.raises(BadProfile, match="more than 63 places"):
+    with pytest.raises(InvalidProfile, match="more than 63 places"):
         await Made(Backend.BUBBLEWRAP).shell("true", profile=Profile(reach=places))
 
 
@@ -155,7 +157,9 @@ print(socket.create_connection(server.getsockname()).recv(2))
 
 
 async def test_names_of_places_are_known_inside() -> None:
-    profile = Profile(reach=(Place("database.internal", 5432), Place("cache.internal", 6379)))
+    profile = Profile(
+        reach=(NetworkEndpoint("database.internal", 5432), NetworkEndpoint("cache.internal", 6379))
+    )
     script = """
 import socket
 for name in ("database.internal", "cache.internal", "localhost"):
@@ -167,7 +171,7 @@ for name in ("database.internal", "cache.internal", "localhost"):
 
 
 async def test_a_low_port_is_listened_on_where_root_asks_for_it() -> None:
-    profile = Profile(reach=(Place("mail.internal", 25),))
+    profile = Profile(reach=(NetworkEndpoint("mail.internal", 25),))
     script = """
 import socket
 print(socket.create_connection(("mail.internal", 25), 10).getpeername())
@@ -180,8 +184,12 @@ print(socket.create_connection(("mail.internal", 25), 10).getpeername())
         assert b"ConnectionRefusedError" in outcome.errors
 
 
-DB, NEAR, OWN = Place("db.internal", 5432), Place("127.0.1.1", 5432), Place("::1", 5432)
-LOW, OF_PROXY = Place("mail.internal", 25), Place("localhost", 3128)
+DB, NEAR, OWN = (
+    NetworkEndpoint("db.internal", 5432),
+    NetworkEndpoint("127.0.1.1", 5432),
+    NetworkEndpoint("::1", 5432),
+)
+LOW, OF_PROXY = NetworkEndpoint("mail.internal", 25), NetworkEndpoint("localhost", 3128)
 
 
 @pytest.mark.parametrize(
@@ -194,14 +202,20 @@ LOW, OF_PROXY = Place("mail.internal", 25), Place("localhost", 3128)
             True,
             (("127.0.0.1", 3128, None), ("127.0.1.2", 5432, DB), ("127.0.1.1", 5432, NEAR)),
         ),
-        ((Place("10.0.0.5", 5432), OWN), True, (("127.0.0.1", 3128, None), ("::1", 5432, OWN))),
+        (
+            (NetworkEndpoint("10.0.0.5", 5432), OWN),
+            True,
+            (("127.0.0.1", 3128, None), ("::1", 5432, OWN)),
+        ),
         ((LOW,), True, (("127.0.0.1", 3128, None), ("127.0.1.1", 25, LOW))),
         ((LOW,), False, (("127.0.0.1", 3128, None),)),
     ],
     ids=["no network", "the proxy's port", "names", "another machine", "low by root", "low"],
 )
 def test_each_place_of_this_machine_has_its_opening_and_the_proxy_has_the_rest(
-    reach: tuple[Place, ...], low_ports: bool, openings: tuple[tuple[str, int, Place | None], ...]
+    reach: tuple[NetworkEndpoint, ...],
+    low_ports: bool,
+    openings: tuple[tuple[str, int, NetworkEndpoint | None], ...],
 ) -> None:
     found = sandbox_process.openings(Profile(reach=reach), low_ports=low_ports)
 
@@ -209,7 +223,11 @@ def test_each_place_of_this_machine_has_its_opening_and_the_proxy_has_the_rest(
 
 
 def test_a_name_with_two_ports_has_one_address() -> None:
-    reach = (Place("db.internal", 1), Place("db.internal", 2), Place("other.internal", 1))
+    reach = (
+        NetworkEndpoint("db.internal", 1),
+        NetworkEndpoint("db.internal", 2),
+        NetworkEndpoint("other.internal", 1),
+    )
 
     assert sandbox_process.addresses(reach) == {
         "db.internal": "127.0.1.1",

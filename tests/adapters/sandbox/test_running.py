@@ -20,10 +20,10 @@ from portico.adapters.mcp import processes
 from portico.adapters.sandbox import bubblewrap, runner
 from portico.adapters.sandbox.cgroup import find_groups
 from portico.adapters.sandbox.runner import Account
-from portico.adapters.sandbox.sandbox_process import OpenCell
-from portico.sandbox.core.errors import BadProfile, BoxUnavailable
+from portico.adapters.sandbox.sandbox_process import OpenSandboxProcess
+from portico.sandbox.core.errors import InvalidProfile, SandboxUnavailable
 from portico.sandbox.core.probes import Backend
-from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.profile import Limits, SandboxCommand
 from portico.sandbox.core.requests import End
 from tests.adapters.sandbox.boxes import (
     ROOM,
@@ -156,7 +156,7 @@ async def test_its_environment_is_what_was_ordered_and_a_home(
     monkeypatch.setenv("OPENAI_API_KEY", "a secret")
 
     outcome = await made.box().run(
-        Order(program="/usr/bin/env", environment={"GREETING": "hello=you\n!"}), ROOM
+        SandboxCommand(program="/usr/bin/env", environment={"GREETING": "hello=you\n!"}), ROOM
     )
 
     names = {line.split("=")[0] for line in outcome.output.decode().splitlines() if "=" in line}
@@ -272,8 +272,10 @@ async def test_many_run_at_once_and_no_descriptor_is_left_open_here(made: Made) 
 
     outcomes = await asyncio.gather(*(made.shell(f"exit {number}") for number in range(8)))
     await made.shell("yes", Limits(seconds=30, output=10))
-    with pytest.raises(BoxUnavailable, match="/usr/bin/no-such-program could not be started: No"):
-        await made.box().run(Order(program="/usr/bin/no-such-program"), ROOM)
+    with pytest.raises(
+        SandboxUnavailable, match="/usr/bin/no-such-program could not be started: No"
+    ):
+        await made.box().run(SandboxCommand(program="/usr/bin/no-such-program"), ROOM)
 
     assert [outcome.code for outcome in outcomes] == list(range(8))
     await until(lambda: open_descriptors() <= before)
@@ -282,14 +284,16 @@ async def test_many_run_at_once_and_no_descriptor_is_left_open_here(made: Made) 
 @pytest.mark.parametrize(
     ("order", "why"),
     [
-        (Order(program="sh"), "whole path"),
-        (Order(program="/bin/sh\0"), "NUL"),
-        (Order(program="/bin/sh", arguments=("a\0b",)), "NUL"),
-        (Order(program="/bin/sh", environment={"A": "\0"}), "NUL"),
+        (SandboxCommand(program="sh"), "whole path"),
+        (SandboxCommand(program="/bin/sh\0"), "NUL"),
+        (SandboxCommand(program="/bin/sh", arguments=("a\0b",)), "NUL"),
+        (SandboxCommand(program="/bin/sh", environment={"A": "\0"}), "NUL"),
     ],
 )
-async def test_what_no_system_call_could_say_is_refused(made: Made, order: Order, why: str) -> None:
-    with pytest.raises(BadProfile, match=why):
+async def test_what_no_system_call_could_say_is_refused(
+    made: Made, order: SandboxCommand, why: str
+) -> None:
+    with pytest.raises(InvalidProfile, match=why):
         await made.box().run(order, ROOM)
 
 
@@ -297,14 +301,14 @@ async def test_what_bubblewrap_complains_of_is_told(monkeypatch: pytest.MonkeyPa
     wrong = (*bubblewrap._ALWAYS, "--ro-bind", "/no/such/folder", "/x")
     monkeypatch.setattr(bubblewrap, "_ALWAYS", wrong)
 
-    with pytest.raises(BoxUnavailable, match=r"could not be set up: bwrap: .*/no/such/folder"):
+    with pytest.raises(SandboxUnavailable, match=r"could not be set up: bwrap: .*/no/such/folder"):
         await Made(Backend.BUBBLEWRAP).shell("true")
 
 
 SERVER = Limits()
 
 
-async def entering(cell: OpenCell, *, pipe: int | None = None) -> Process:
+async def entering(cell: OpenSandboxProcess, *, pipe: int | None = None) -> Process:
     return await asyncio.create_subprocess_exec(
         *cell.command,
         env=dict(cell.environment),
@@ -316,7 +320,9 @@ async def entering(cell: OpenCell, *, pipe: int | None = None) -> Process:
 
 
 @asynccontextmanager
-async def started(box: AnyBox, order: Order) -> AsyncIterator[tuple[OpenCell, Process]]:
+async def started(
+    box: AnyBox, order: SandboxCommand
+) -> AsyncIterator[tuple[OpenSandboxProcess, Process]]:
     async with box.cell(order, SERVER) as cell:
         process = await entering(cell, pipe=PIPE)
         try:
@@ -454,7 +460,7 @@ async def test_what_does_not_get_into_its_box_is_told_so(made: Made) -> None:
         process = await asyncio.create_subprocess_exec(
             "/bin/false", pass_fds=cell.descriptors, start_new_session=True
         )
-        with pytest.raises(BoxUnavailable, match="could not be set up"):
+        with pytest.raises(SandboxUnavailable, match="could not be set up"):
             await cell.started(process.pid)
         await process.wait()
 

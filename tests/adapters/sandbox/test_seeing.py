@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.sandbox import folders, runner
-from portico.sandbox.core.errors import BadProfile
+from portico.sandbox.core.errors import InvalidProfile
 from portico.sandbox.core.probes import Backend
-from portico.sandbox.core.profile import Order, Profile
+from portico.sandbox.core.profile import Profile, SandboxCommand
 from tests.adapters.sandbox.boxes import ROOM, Made, python, shell
 
 
@@ -79,7 +79,7 @@ async def test_a_link_that_was_planted_is_not_followed(made: Made, folder: Path)
     granted, other = a_folder(folder / "granted"), a_folder(folder / "other")
     (granted / "venv").symlink_to(other)
 
-    with pytest.raises(BadProfile, match="a link in a folder that the box may change"):
+    with pytest.raises(InvalidProfile, match="a link in a folder that the box may change"):
         await made.shell(
             "true", profile=Profile(write=(str(granted),), read=(str(granted / "venv"),))
         )
@@ -107,10 +107,10 @@ async def test_some_folders_are_never_given_and_only_whole_paths_of_what_is_ther
     never = ("/", "/proc", "/proc/1", "/sys", "/dev", "/dev/shm", "/etc", "/run", "/run/lock")
     for path in never:
         for profile in (Profile(read=(path,)), Profile(write=(path,))):
-            with pytest.raises(BadProfile, match="never given"):
+            with pytest.raises(InvalidProfile, match="never given"):
                 await made.shell("true", profile=profile)
     for path in ("relative", "/usr/../etc", "/usr//bin", "/no/such/folder", "", "~"):
-        with pytest.raises(BadProfile):
+        with pytest.raises(InvalidProfile):
             await made.shell("true", profile=Profile(read=(path,)))
 
 
@@ -120,10 +120,10 @@ async def test_what_is_ours_is_never_given(made: Made, folder: Path) -> None:
     box = made.box(hidden=[folder / "portico"])
 
     for path in (folder / "portico", ours, folder / "link"):
-        with pytest.raises(BadProfile, match="Portico's own"):
+        with pytest.raises(InvalidProfile, match="Portico's own"):
             await box.run(shell("true", profile=Profile(read=(str(path),))), ROOM)
-        with pytest.raises(BadProfile, match="Portico's own"):
-            await box.run(Order(program="/bin/true", home=str(path)), ROOM)
+        with pytest.raises(InvalidProfile, match="Portico's own"):
+            await box.run(SandboxCommand(program="/bin/true", home=str(path)), ROOM)
 
 
 async def test_what_is_ours_is_not_seen_in_a_folder_that_holds_it(made: Made, folder: Path) -> None:
@@ -138,7 +138,7 @@ async def test_what_is_ours_is_not_seen_in_a_folder_that_holds_it(made: Made, fo
     )
 
     if made.backend is Backend.LANDLOCK:
-        with pytest.raises(BadProfile, match="Portico's own"):
+        with pytest.raises(InvalidProfile, match="Portico's own"):
             await box.run(order, ROOM)
     else:
         outcome = await box.run(order, ROOM)
@@ -151,7 +151,7 @@ async def test_a_file_of_ours_cannot_be_kept_covered_up(made: Made, folder: Path
     project = a_folder(folder / "project")
     box = made.box(hidden=[a_file(project / "portico.toml", "a canary\n")])
 
-    with pytest.raises(BadProfile, match="Portico's own"):
+    with pytest.raises(InvalidProfile, match="Portico's own"):
         await box.run(shell("true", profile=Profile(read=(str(project),))), ROOM)
 
 
@@ -177,9 +177,9 @@ async def test_what_may_be_changed_must_not_hold_what_is_ours(made: Made, folder
     box = made.box(hidden=[config])
     plant = f"cd {home} && mv .config old && mkdir -p {config} && echo planted > {config}/settings"
 
-    with pytest.raises(BadProfile, match="Portico's own"):
+    with pytest.raises(InvalidProfile, match="Portico's own"):
         await box.run(shell(plant, profile=Profile(write=(str(home),))), ROOM)
-    with pytest.raises(BadProfile, match="Portico's own"):
+    with pytest.raises(InvalidProfile, match="Portico's own"):
         await box.run(shell(plant, home=str(home)), ROOM)
 
     assert (config / "settings").read_text() == "ours\n"
@@ -193,7 +193,7 @@ async def test_what_is_ours_and_not_there_yet_cannot_be_covered_up(
     box = made.box(hidden=[ours])
     order = shell(f"ls {home}", profile=Profile(read=(str(home),)))
 
-    with pytest.raises(BadProfile, match="Portico's own"):
+    with pytest.raises(InvalidProfile, match="Portico's own"):
         await box.run(order, ROOM)
 
     if made.backend is Backend.BUBBLEWRAP:
@@ -209,7 +209,7 @@ async def test_what_is_lent_is_a_home_and_in_no_profile(made: Made, folder: Path
     box = made.box(hidden=[data], lent=[data / "workspaces"])
 
     for profile in (Profile(read=(str(work),)), Profile(write=(str(work),))):
-        with pytest.raises(BadProfile, match="Portico's own"):
+        with pytest.raises(InvalidProfile, match="Portico's own"):
             await box.run(shell(f"cat {work}/file", profile=profile), ROOM)
 
     assert (await box.run(shell("cat file", home=str(work)), ROOM)).output == b"of Ben\n"
@@ -228,7 +228,7 @@ async def test_of_ours_what_is_lent_can_be_given(made: Made, folder: Path) -> No
 
     assert outcome.output == b"mine\n"
     assert (own / "file").read_text() == "mine\n"
-    with pytest.raises(BadProfile, match="Portico's own"):
+    with pytest.raises(InvalidProfile, match="Portico's own"):
         await box.run(shell("true", home=str(homes)), ROOM)
 
 
@@ -263,7 +263,7 @@ async def test_it_begins_in_its_folder_also_in_one_of_its_home(made: Made, folde
     place, seen = at_home.output.decode().splitlines()
     assert outcome.output.decode().strip() == str(granted)
     assert place == f"{seen}/work"
-    with pytest.raises(BadProfile, match="may not see"):
+    with pytest.raises(InvalidProfile, match="may not see"):
         await made.shell("pwd", profile=profile, folder=str(folder))
 
 
@@ -333,7 +333,7 @@ async def test_a_folder_that_its_account_may_not_enter_is_refused_without_namesp
 
     plain = Made(Backend.LANDLOCK).box()
     if os.geteuid() == 0:
-        with pytest.raises(BadProfile, match="may not enter"):
+        with pytest.raises(InvalidProfile, match="may not enter"):
             await plain.run(shell("true", profile=profile), ROOM)
     else:
         assert (await plain.run(shell("true", profile=profile), ROOM)).code == 0

@@ -25,10 +25,10 @@ from portico.adapters.sandbox.server_processes import (
 )
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.servers import FromFile, Http, Plain, ServerId, Stdio, Unboxed
-from portico.sandbox.core.errors import BadProfile, BoxUnavailable
+from portico.sandbox.core.errors import InvalidProfile, SandboxUnavailable
 from portico.sandbox.core.probes import Backend
-from portico.sandbox.core.profile import Limits, Network, Place, Profile
-from portico.sandbox.requests import Box
+from portico.sandbox.core.profile import Limits, Network, NetworkEndpoint, Profile
+from portico.sandbox.requests import Sandbox
 from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.adapters.mcp.pools import AMPLE, HOME, a_pool, launched, said, target
 from tests.adapters.sandbox.boxes import Made
@@ -227,7 +227,7 @@ def test_by_default_named_folders_may_be_changed_and_named_files_read(machine: M
         read=(str(key),),
         write=(str(notes),),
         network=Network.PUBLIC,
-        reach=(Place("127.0.0.1", 8080),),
+        reach=(NetworkEndpoint("127.0.0.1", 8080),),
     )
 
 
@@ -433,7 +433,7 @@ def test_of_our_environment_a_server_is_told_what_it_needs_and_what_was_declared
     ("program", "profile", "offline"),
     [
         ("/usr/bin/npx", Profile(), True),
-        ("/opt/uvx", Profile(reach=(Place("api.example", 443),)), True),
+        ("/opt/uvx", Profile(reach=(NetworkEndpoint("api.example", 443),)), True),
         ("/usr/bin/npx", PUBLIC, False),
         ("/usr/bin/node", Profile(), False),
     ],
@@ -450,13 +450,13 @@ SHELL = target(Stdio("/bin/sh", (Plain("-c"), Plain("~/x"), Plain("--at=~/y"))))
 COMMAND = Command("/bin/sh", ("-c", "~/x", "--at=~/y"), {}, None, frozenset())
 
 
-async def nowhere() -> Box:
-    raise BoxUnavailable("bubblewrap is not installed", fix="Install it.")
+async def nowhere() -> Sandbox:
+    raise SandboxUnavailable("bubblewrap is not installed", fix="Install it.")
 
 
 def cells(
     root: Path,
-    find: Callable[[], Awaitable[Box]] = nowhere,
+    find: Callable[[], Awaitable[Sandbox]] = nowhere,
     named: tuple[str, ...] = (),
     *,
     lacking: bool = True,
@@ -477,7 +477,7 @@ async def test_where_there_is_no_box_nothing_is_started_and_the_way_out_is_said(
     room = await cells(tmp_path).cell(SHELL, COMMAND, {})
 
     assert room is not None
-    with pytest.raises(BoxUnavailable, match="not installed") as refused:
+    with pytest.raises(SandboxUnavailable, match="not installed") as refused:
         await room.__aenter__()
     assert refused.value.fix is not None
     assert refused.value.fix.startswith("Install it. ")
@@ -503,7 +503,9 @@ async def test_only_whoever_is_let_out_runs_without_and_that_is_logged(
     agreed = None if consent is None else Unboxed(by="ana", at=BEGINNING, launch_pin=consent)
 
     with caplog.at_level(logging.WARNING, "portico.sandbox"):
-        room = await cells(tmp_path, named=named).cell(replace(SHELL, unboxed=agreed), COMMAND, {})
+        room = await cells(tmp_path, named=named).cell(
+            replace(SHELL, unsandboxed=agreed), COMMAND, {}
+        )
 
     assert (room is None) is let_out
     assert ("WITHOUT A BOX" in caplog.text) is let_out
@@ -512,10 +514,10 @@ async def test_only_whoever_is_let_out_runs_without_and_that_is_logged(
 async def test_consent_lets_nobody_out_where_there_is_a_box_or_one_that_does_not_work_now(
     tmp_path: Path, made: Made
 ) -> None:
-    async def find() -> Box:
+    async def find() -> Sandbox:
         return made.box()
 
-    agreed = replace(SHELL, unboxed=Unboxed(by="ana", at=BEGINNING, launch_pin="pin"))
+    agreed = replace(SHELL, unsandboxed=Unboxed(by="ana", at=BEGINNING, launch_pin="pin"))
 
     assert await cells(tmp_path, find).cell(agreed, COMMAND, {}) is not None
     assert await cells(tmp_path, lacking=False).cell(agreed, COMMAND, {}) is not None
@@ -531,9 +533,9 @@ def test_what_cannot_be_ordered_is_refused(tmp_path: Path) -> None:
     )
     made = cells(root)
 
-    with pytest.raises(BadProfile, match="has become a link"):
+    with pytest.raises(InvalidProfile, match="has become a link"):
         made.order(linked, COMMAND, {})
-    with pytest.raises(BadProfile, match="Portico's own"):
+    with pytest.raises(InvalidProfile, match="Portico's own"):
         made.order(around, COMMAND, {})
     with pytest.raises(FileNotFoundError):
         made.order(SHELL, replace(COMMAND, folder="/no/such/folder"), {})
@@ -582,7 +584,7 @@ async def test_a_server_runs_in_a_real_box(made: Made, folder: Path) -> None:
     secret.write_text("canary")
     secret.chmod(0o644)
 
-    async def find() -> Box:
+    async def find() -> Sandbox:
         return made.box(hidden=[folder / "data"], lent=[homes])
 
     launch = launched("plain", SECRET=Plain("declared"))
@@ -606,7 +608,7 @@ async def test_a_server_runs_in_a_real_box(made: Made, folder: Path) -> None:
 
 
 async def test_walls_say_what_there_is(tmp_path: Path, made: Made) -> None:
-    async def find() -> Box:
+    async def find() -> Sandbox:
         return made.box()
 
     ours = tmp_path / "data"
@@ -634,8 +636,8 @@ async def test_walls_say_what_there_is(tmp_path: Path, made: Made) -> None:
     assert await walls.check(Profile(write=(str(tmp_path / "link"),))) == Profile(
         write=(str(notes),)
     )
-    with pytest.raises(BadProfile, match="own"):
+    with pytest.raises(InvalidProfile, match="own"):
         await walls.check(Profile(write=(str(tmp_path),)))
     for wrong in (str(ours), str(tmp_path / "nothing"), "/etc"):
-        with pytest.raises(BadProfile):
+        with pytest.raises(InvalidProfile):
             await walls.check(Profile(read=(wrong,)))

@@ -19,20 +19,20 @@ from keyring.errors import KeyringLocked
 from portico.adapters.secrets import (
     OURS,
     AgeFile,
-    Drawer,
-    DrawerSecrets,
-    Kept,
     KeysByReference,
     KeysElsewhere,
-    KeysInDrawer,
     OsKeyring,
     Places,
     References,
+    SecretEntry,
+    SecretsInStore,
+    SecretStore,
+    VaultKeysInStore,
     choose,
     foreign_entry,
 )
-from portico.guard.core.secrets import KeptSecret, SecretsUnavailable, parse_ref
-from portico.guard.core.vault import BadVaultKeys, VaultKeys
+from portico.guard.core.secrets import SecretsUnavailable, StoredSecret, parse_ref
+from portico.guard.core.vault import InvalidVaultKeys, VaultKeys
 from portico.testing.guard import a_person, a_space
 from portico.testing.memory_store import BEGINNING, SeededEntropy, TickingClock
 from portico.testing.secrets import MemoryDrawer
@@ -44,8 +44,8 @@ from tests.adapters.secrets.keyrings import (
 )
 
 CANARY = "canary-4b1d0c77e6"
-KEPT = Kept(CANARY, BEGINNING, "ana")
-OTHER = Kept("another ünïcode \n value", BEGINNING + timedelta(days=1), "bob")
+KEPT = SecretEntry(CANARY, BEGINNING, "ana")
+OTHER = SecretEntry("another ünïcode \n value", BEGINNING + timedelta(days=1), "bob")
 
 
 def age_file(folder: Path) -> AgeFile:
@@ -53,7 +53,7 @@ def age_file(folder: Path) -> AgeFile:
 
 
 @pytest.fixture(params=["age", "keyring", "memory"])
-def drawer(request: pytest.FixtureRequest, tmp_path: Path) -> Drawer:
+def drawer(request: pytest.FixtureRequest, tmp_path: Path) -> SecretStore:
     match request.param:
         case "age":
             return age_file(tmp_path)
@@ -63,11 +63,11 @@ def drawer(request: pytest.FixtureRequest, tmp_path: Path) -> Drawer:
             return MemoryDrawer()
 
 
-def put(drawer: Drawer, space: str, name: str, kept: Kept | None) -> Kept | None:
+def put(drawer: SecretStore, space: str, name: str, kept: SecretEntry | None) -> SecretEntry | None:
     return drawer.change(space, name, lambda _before: kept)
 
 
-def test_what_is_kept_is_found_again_in_its_space_until_it_is_removed(drawer: Drawer) -> None:
+def test_what_is_kept_is_found_again_in_its_space_until_it_is_removed(drawer: SecretStore) -> None:
     put(drawer, "here", "github", KEPT)
     put(drawer, "here", "slack", OTHER)
 
@@ -82,7 +82,7 @@ def test_what_is_kept_is_found_again_in_its_space_until_it_is_removed(drawer: Dr
     assert [*drawer.spaces()] == []
 
 
-def test_a_change_is_made_of_what_is_there(drawer: Drawer) -> None:
+def test_a_change_is_made_of_what_is_there(drawer: SecretStore) -> None:
     put(drawer, "here", "github", KEPT)
 
     before = drawer.change("here", "github", lambda kept: OTHER if kept == KEPT else None)
@@ -167,14 +167,14 @@ import sys
 from datetime import datetime, UTC
 from pathlib import Path
 from portico.adapters.secrets import AgeFile
-from portico.adapters.secrets import Kept
+from portico.adapters.secrets import SecretEntry
 
 file, identity, who = sys.argv[1:]
 drawer = AgeFile(Path(file), Path(identity))
 for number in range(10):
-    kept = Kept(f"{who} {number}", datetime(2026, 1, 1, tzinfo=UTC), who)
+    kept = SecretEntry(f"{who} {number}", datetime(2026, 1, 1, tzinfo=UTC), who)
     drawer.change("here", f"{who}-{number}", lambda _before: kept)
-    drawer.change("here", "count", lambda before: Kept(
+    drawer.change("here", "count", lambda before: SecretEntry(
         str(int(before.value) + 1 if before else 1), kept.set_at, who))
 """
 
@@ -228,13 +228,13 @@ EVE = a_person("eve", space=a_space("elsewhere"))
 
 @pytest.mark.parametrize("kind", ["age", "keyring"])
 async def test_a_space_that_goes_takes_its_secrets_along(tmp_path: Path, kind: str) -> None:
-    drawer: Drawer = AgeFile(tmp_path / "secrets.age", tmp_path / "identity")
+    drawer: SecretStore = AgeFile(tmp_path / "secrets.age", tmp_path / "identity")
     if kind == "keyring":
         drawer = OsKeyring(MemoryKeyring(), "portico x", tmp_path / "lock")
-    secrets = DrawerSecrets(lambda: drawer, lambda _: None)
+    secrets = SecretsInStore(lambda: drawer, lambda _: None)
     for person in (ANA, EVE):
         for name in ("github", "aws"):
-            await secrets.put(person, KeptSecret(name, BEGINNING, "ana"), "a value")
+            await secrets.put(person, StoredSecret(name, BEGINNING, "ana"), "a value")
 
     await secrets.forget(ANA.space)
 
@@ -350,7 +350,7 @@ def test_a_keyring_that_waits_for_a_person_is_not_waited_for(tmp_path: Path) -> 
             nobody.wait(20)
 
     try:
-        assert not OsKeyring(Asking(), "portico x", tmp_path / "lock", patience=0.05).works()
+        assert not OsKeyring(Asking(), "portico x", tmp_path / "lock", wait_timeout=0.05).works()
         assert asked.is_set()
     finally:
         nobody.set()
@@ -441,8 +441,8 @@ def test_what_the_kernel_makes_up_is_refused_not_even_by_a_link(tmp_path: Path) 
             value(f"file:{path}")
 
 
-def in_drawer(drawer: MemoryDrawer | AgeFile | None = None, seed: str = "one") -> KeysInDrawer:
-    return KeysInDrawer(drawer or MemoryDrawer(), TickingClock(), SeededEntropy(seed))
+def in_drawer(drawer: MemoryDrawer | AgeFile | None = None, seed: str = "one") -> VaultKeysInStore:
+    return VaultKeysInStore(drawer or MemoryDrawer(), TickingClock(), SeededEntropy(seed))
 
 
 def test_a_key_is_made_once_and_found_ever_after(tmp_path: Path) -> None:
@@ -469,11 +469,11 @@ def test_a_change_is_kept() -> None:
 
 def test_what_is_kept_under_their_name_and_is_no_key_is_refused() -> None:
     drawer = MemoryDrawer()
-    drawer.change(OURS, "vault", lambda _before: Kept("no key", BEGINNING, "ana"))
+    drawer.change(OURS, "vault", lambda _before: SecretEntry("no key", BEGINNING, "ana"))
 
-    with pytest.raises(BadVaultKeys):
+    with pytest.raises(InvalidVaultKeys):
         in_drawer(drawer).read()
-    with pytest.raises(BadVaultKeys):
+    with pytest.raises(InvalidVaultKeys):
         in_drawer(drawer).make()
 
 
@@ -487,5 +487,5 @@ def test_by_reference_they_are_read_and_never_written() -> None:
 
 
 def test_a_reference_that_leads_nowhere_is_an_error() -> None:
-    with pytest.raises(BadVaultKeys, match="env:KEYS"):
+    with pytest.raises(InvalidVaultKeys, match="env:KEYS"):
         KeysByReference("env:KEYS", lambda: None).read()

@@ -14,9 +14,9 @@ from threading import Thread
 import pytest
 
 from portico.adapters.system.audit_heads import AuditHeadsFile
+from portico.adapters.system.autostart_units import launchd_agent, switched, systemd_unit
 from portico.adapters.system.bind_address import AddressTaken, by_another, listen, listener_on
 from portico.adapters.system.checks import CheckDisk, CheckLeftovers, CheckPort
-from portico.adapters.system.login_units import launchd_agent, switched, systemd_unit
 from portico.engine.core.store import State
 from portico.guard.core.audit import Head
 from portico.kernel.ids import SpaceId

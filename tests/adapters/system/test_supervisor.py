@@ -23,7 +23,7 @@ from portico.adapters.system.pid_file import (
     living_note,
     send,
 )
-from portico.adapters.system.supervisor import GAVE_UP, NOTE, Order
+from portico.adapters.system.supervisor import GAVE_UP, NOTE, SupervisorArgs
 from portico.engine.core.store import Patience
 from portico.kernel.json import JsonObject
 from tests.children import gone
@@ -36,7 +36,7 @@ NOTES_ITS_PID = 'echo $$ >> "$0/pids"; exec sleep 60'
 def supervisor(
     folder: Path, script: str, patience: Patience = HASTY
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    order = Order(folder=folder, log=folder / "log", url="http://x", patience=patience)
+    order = SupervisorArgs(folder=folder, log=folder / "log", url="http://x", wait_timeout=patience)
     module = [sys.executable, "-P", "-m", "portico.adapters.system.supervisor"]
     command = [*module, order.written(), "/bin/sh", "-c", script, str(folder)]
     with subprocess.Popen(command, start_new_session=True) as process:
@@ -68,7 +68,9 @@ def told(folder: Path) -> JsonObject:
 def test_a_program_that_is_not_there_for_a_while_is_tried_again(tmp_path: Path) -> None:
     program = tmp_path / "server"
     patience = Patience(quick=30, most=1_000, first=0.01, longest=0.01, to_end=5)
-    order = Order(folder=tmp_path, log=tmp_path / "log", url="http://x", patience=patience)
+    order = SupervisorArgs(
+        folder=tmp_path, log=tmp_path / "log", url="http://x", wait_timeout=patience
+    )
     module = [sys.executable, "-P", "-m", "portico.adapters.system.supervisor"]
 
     with subprocess.Popen([*module, order.written(), str(program)]) as process:
@@ -180,7 +182,7 @@ PRELUDE = """
 
     logging.basicConfig(format="%(message)s")
     last_call = LastCall((1.0, 1.0, 20.0))
-    end_orderly(last_call.begin)
+    end_orderly(last_call.start)
 """
 SERVING = """
     import socket, uvicorn
@@ -196,7 +198,7 @@ SERVING = """
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             config = uvicorn.Config(app, lifespan="on", log_config=None)
-            await AskedServer(config, last_call.begin).serve(sockets=[listener])
+            await AskedServer(config, last_call.start).serve(sockets=[listener])
 """
 STUBBORN = """
     async def stubborn():
@@ -234,7 +236,7 @@ HAS_A_THREAD_WITHOUT_END = """
 """
 CANNOT_BE_BROKEN_OFF = """
     last_call = LastCall((1.0, 1.0, 1.0))
-    end_orderly(last_call.begin)
+    end_orderly(last_call.start)
     while True:
         try:
             print("here", flush=True)

@@ -21,12 +21,12 @@ from portico.adapters.telemetry.agent_spans import OtlpSpans
 from portico.adapters.telemetry.http_requests import ObservedRequests
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.adapters.telemetry.measure import Measure
-from portico.adapters.telemetry.metrics import MeteredAhead
+from portico.adapters.telemetry.metrics import OtelPrefetchMeter
 from portico.adapters.telemetry.setup import ExporterMissing, ObserveWishes, Observing
 from portico.adapters.telemetry.slow_calls import SlowCalls, Thresholds
 from portico.adapters.telemetry.spans import continuing, current_trace_id, remote, span, traceparent
 from portico.agents.core.traces import AgentRunStatus, RunTrace, WholeTrace
-from portico.learning.core.prefetch import Waste
+from portico.learning.core.prefetch import WasteReason
 from portico.learning.core.prefetch_gates import GATES
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
 from portico.testing.guard import a_person
@@ -403,19 +403,19 @@ async def test_what_has_not_happened_is_zero_and_not_missing(measure: Measure) -
         'portico_ahead_predicted_total{mode="shadow"}',
         'portico_ahead_refused_total{gate="proven_for_caller"}',
         *(f'portico_ahead_refused_total{{gate="{gate.name}"}}' for gate in GATES),
-        *(f'portico_ahead_wasted_total{{why="{why}"}}' for why in Waste),
+        *(f'portico_ahead_wasted_total{{why="{why}"}}' for why in WasteReason),
     }
 
 
 async def test_what_happened_is_counted(measure: Measure) -> None:
-    before, meter = await told(measure), MeteredAhead()
+    before, meter = await told(measure), OtelPrefetchMeter()
 
     meter.called()
     meter.predicted(live=True)
     meter.predicted(live=False)
     meter.tried()
     meter.served(timedelta(seconds=1.5))
-    meter.wasted(Waste.EXPIRED)
+    meter.wasted(WasteReason.EXPIRED)
     meter.refused("worth_it")
 
     after = await told(measure)

@@ -11,8 +11,8 @@ from hypothesis import given as supposing
 from hypothesis import strategies as st
 
 from portico.agents.core.activation import (
-    Aim,
     CallModel,
+    CallTarget,
     End,
     Failed,
     MakeCalls,
@@ -47,7 +47,7 @@ from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 RUN = an_agent_run(as_principal(an_identity("ana")))
 CALLS = (ToolCall("a", "files__read", {}), ToolCall("b", "files__read", {}))
-TWO = TurnNoted(aims=(Aim("files.read"), Aim("files.read")))
+TWO = TurnNoted(aims=(CallTarget("files.read"), CallTarget("files.read")))
 
 
 def begun(*, turns: int = 10, tokens: int = 200_000, calls: int = 100) -> RunState:
@@ -66,7 +66,7 @@ def test_a_run_asks_until_there_is_an_answer_without_calls_to_all_that_was_said(
 
     assert next_move(state) == End(AgentRunStatus.COMPLETED)
 
-    state = begun().heard((a_saying(RUN, "And?", 2),)).after_turn(a_turn(RUN), TurnNoted())
+    state = begun().with_input((a_saying(RUN, "And?", 2),)).after_turn(a_turn(RUN), TurnNoted())
 
     assert next_move(state) == CallModel(2)
 
@@ -169,8 +169,8 @@ def test_what_was_said_last_is_the_answer_and_usage_is_added_up() -> None:
 
     first, second = a_saying(RUN), a_saying(RUN, "More.", 2)
 
-    assert begun().heard((first, second)).said == (first, second)
-    assert begun().heard((first,)).said == (first,)
+    assert begun().with_input((first, second)).said == (first, second)
+    assert begun().with_input((first,)).said == (first,)
 
 
 @supposing(st.lists(st.integers(0, 3), max_size=15), st.integers(1, 5))
@@ -195,14 +195,14 @@ SECOND = timedelta(seconds=1)
 
 
 def reserved(limits: Limits = PLENTY, **question: Any) -> tuple[Spending, Reserved]:
-    asked = replace(Question(prompt=1_000, most=500, price=DEAR), **question)
+    asked = replace(Question(prompt=1_000, max_output_tokens=500, price=DEAR), **question)
     found = Spending.within(limits).for_question(asked)
     assert not isinstance(found, Short)
     return found
 
 
 def short(limits: Limits, **question: Any) -> tuple[str, ...]:
-    asked = replace(Question(prompt=1_000, most=500, price=DEAR), **question)
+    asked = replace(Question(prompt=1_000, max_output_tokens=500, price=DEAR), **question)
     found = Spending.within(limits).for_question(asked)
     assert isinstance(found, Short)
     return found.dimensions
@@ -245,13 +245,13 @@ def test_what_cannot_be_asked_says_why() -> None:
     assert short(replace(PLENTY, tokens=0, money=Decimal(0))) == ("tokens", "money")
 
     assert short(replace(PLENTY, tokens=1_530)) == ("tokens",)
-    assert reserved(replace(PLENTY, tokens=1_530), most=10)[1].asked == 10
+    assert reserved(replace(PLENTY, tokens=1_530), max_output_tokens=10)[1].asked == 10
     assert LEAST_ANSWER > 10
 
     money = Decimal("0.00044" + "9" * 40)
     price = Price(input=Decimal(0), output=Decimal(3))
 
-    assert short(replace(PLENTY, money=money), price=price, most=100) == ("money",)
+    assert short(replace(PLENTY, money=money), price=price, max_output_tokens=100) == ("money",)
 
     limits = Limits(tokens=-1, money=Decimal(-1), seconds=-1.0, calls=-1)
 
@@ -357,7 +357,7 @@ def test_no_series_of_questions_passes_a_limit(
 ) -> None:
     spending = Spending.within(replace(PLENTY, tokens=tokens, money=money))
     for prompt, most, price, read, input_, output, reported in questions:
-        found = spending.for_question(Question(prompt=prompt, most=most, price=price))
+        found = spending.for_question(Question(prompt=prompt, max_output_tokens=most, price=price))
         if isinstance(found, Short):
             continue
         spending, held = found

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.agents.core.agent_checks import Known, flaws, warnings
+from portico.agents.core.agent_checks import ValidationContext, flaws, warnings
 from portico.agents.core.agents import (
     TEMPLATES,
     AgentFilter,
@@ -27,8 +27,8 @@ from portico.agents.core.agents import (
     spec_json,
     takes,
 )
-from portico.agents.core.errors import BadAgent, BadAgentFile
-from portico.kernel.errors import Flaw, Kind
+from portico.agents.core.errors import InvalidAgent, InvalidAgentFile
+from portico.kernel.errors import FieldError, Kind
 from portico.kernel.json import JsonValue, kept
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.testing.agent_data import an_agent
@@ -54,7 +54,7 @@ SPECS = st.builds(
     tools=LISTS,
     tool_mode=st.sampled_from(ToolMode),
     limits=LIMITS,
-    most_output=st.integers(),
+    max_output_tokens=st.integers(),
     temperature=st.none() | st.floats(allow_nan=False, allow_infinity=False),
     label=st.builds(
         Label, st.sampled_from(Level), st.frozensets(st.sampled_from(["finance", "hr-2"]))
@@ -78,16 +78,16 @@ def test_what_is_left_away_is_as_usual_and_limits_are_read_by_themselves() -> No
     limits = Limits(turns=3, money=Decimal("0.5"))
 
     assert limits_from(limits_json(limits)) == limits
-    with pytest.raises(BadAgent) as refused:
+    with pytest.raises(InvalidAgent) as refused:
         limits_from({"turns": "3"})
-    assert [flaw.field for flaw in refused.value.flaws] == ["limits.turns"]
+    assert [flaw.field for flaw in refused.value.field_errors] == ["limits.turns"]
 
 
 def test_everything_that_cannot_be_read_is_told_at_once() -> None:
-    with pytest.raises(BadAgent) as refused:
+    with pytest.raises(InvalidAgent) as refused:
         spec_from({"name": 3, "colour": "red", "limits": {"turns": True, "speed": 1}})
 
-    told = {flaw.field: flaw.message for flaw in refused.value.flaws}
+    told = {flaw.field: flaw.message for flaw in refused.value.field_errors}
     assert told == {
         "name": "must be a text",
         "model": "is missing",
@@ -122,9 +122,10 @@ def test_everything_that_cannot_be_read_is_told_at_once() -> None:
 )
 def test_a_field_that_is_not_as_it_must_be_is_named(field: str, value: JsonValue) -> None:
     spec, flaws = read_spec({"name": "a", "model": "b:c", field: value})
+    attribute = "max_output_tokens" if field == "most_output" else field
 
     assert [flaw.field for flaw in flaws] == [field]
-    assert getattr(spec, field) == getattr(AgentSpec(name="", model="b:c"), field)
+    assert getattr(spec, attribute) == getattr(AgentSpec(name="", model="b:c"), attribute)
 
 
 @pytest.mark.parametrize("value", [True, None, "much", "NaN", "Infinity", float("inf"), "1,5"])
@@ -204,19 +205,19 @@ def test_the_audit_is_told_what_an_agent_may_and_not_what_it_is_told() -> None:
 
     added, changed = about_agent("agent.added", before), about_change(before, after)
 
-    assert (added.action, added.subject, added.facts["tools"]) == (
+    assert (added.action, added.subject, added.details["tools"]) == (
         "agent.added",
         "clerk",
         ["files.*"],
     )
     assert changed.action == "agent.changed"
-    assert changed.facts["changed"] == ["tools", "instructions"]
-    assert changed.facts["tools"] == ["*"]
+    assert changed.details["changed"] == ["tools", "instructions"]
+    assert changed.details["tools"] == ["*"]
     assert "Never tell" not in str(changed)
 
 
 TEAM = Label(Level.TEAM)
-KNOWN = Known(
+KNOWN = ValidationContext(
     amiss={"gone:model": "is not there"},
     tools=["files.read", "files.write"],
     servers=["files", "mail"],
@@ -236,7 +237,7 @@ GOOD = AgentSpec(
 )
 
 
-def wrong(spec: AgentSpec, known: Known = KNOWN) -> list[str]:
+def wrong(spec: AgentSpec, known: ValidationContext = KNOWN) -> list[str]:
     return [flaw.field for flaw in flaws(spec, known)]
 
 
@@ -274,9 +275,9 @@ def test_names_of_our_own_are_not_given(name: str) -> None:
         ({"tools": ("nobody.*",)}, ["tools.0"]),
         ({"tools": ("mail.send", "m*.send", "*", "f*.read")}, []),
         ({"tools": ("x*.send",)}, ["tools.0"]),
-        ({"most_output": 0}, ["most_output"]),
-        ({"most_output": 1_000_001}, ["most_output"]),
-        ({"most_output": 300_000}, ["most_output"]),
+        ({"max_output_tokens": 0}, ["most_output"]),
+        ({"max_output_tokens": 1_000_001}, ["most_output"]),
+        ({"max_output_tokens": 300_000}, ["most_output"]),
         ({"temperature": -0.1}, ["temperature"]),
         ({"temperature": 2.1}, ["temperature"]),
         ({"temperature": None}, []),
@@ -317,13 +318,15 @@ def test_an_answer_longer_than_all_that_may_be_spent_is_told_with_both_numbers()
     few = replace(GOOD, limits=Limits(tokens=2_000))
 
     [usual] = flaws(few, KNOWN)
-    [written] = flaws(replace(few, most_output=3_000), KNOWN)
+    [written] = flaws(replace(few, max_output_tokens=3_000), KNOWN)
 
-    assert usual == Flaw(
+    assert usual == FieldError(
         "most_output",
         "must not be more than limits.tokens, 2,000: it is 4,096 where nothing else is said",
     )
-    assert written == Flaw("most_output", "must not be more than limits.tokens, 2,000: it is 3,000")
+    assert written == FieldError(
+        "most_output", "must not be more than limits.tokens, 2,000: it is 3,000"
+    )
 
 
 def test_tools_that_cannot_be_used_now_are_warned_of() -> None:
@@ -366,7 +369,7 @@ def test_a_starting_point_lacks_only_its_model(template: Template) -> None:
 
 
 def test_a_file_that_cannot_be_read_says_why_and_where_a_right_one_comes_from() -> None:
-    error = BadAgentFile("line 3 has no value.")
+    error = InvalidAgentFile("line 3 has no value.")
 
     assert str(error) == "This cannot be read as an agent: line 3 has no value."
     assert "portico agents export" in str(error.fix)

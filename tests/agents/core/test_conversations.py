@@ -30,15 +30,22 @@ from portico.agents.core.conversations import (
     without_notes,
     words_of,
 )
-from portico.agents.core.events import TextAdded, ThoughtAdded, ToolWaits
-from portico.agents.core.model_calls import Reading, Sent, Told, more_room, reading, wanted_room
+from portico.agents.core.events import ReasoningDelta, TextDelta, ToolCallAwaitingApproval
+from portico.agents.core.model_calls import (
+    Reading,
+    ReportedTokens,
+    Sent,
+    more_room,
+    reading,
+    wanted_room,
+)
 from portico.agents.core.model_requests import (
+    AssistantMessage,
     Message,
-    ModelSaid,
     ToolCall,
-    ToolGave,
+    ToolMessage,
     ToolShown,
-    UserSaid,
+    UserMessage,
 )
 from portico.agents.core.traces import WholeTrace
 from portico.guard.core.authentication import as_principal
@@ -58,13 +65,13 @@ def a_talk() -> list[Message]:
     call = ToolCall("c1", "read", {"path": "/a"})
     again = ToolCall("c2", "read", {"path": "/b"})
     return [
-        UserSaid(LONG),
-        ModelSaid(LONG, (call,)),
-        ToolGave("c1", "read", LONG),
-        ModelSaid("", (again,)),
-        ToolGave("c2", "read", LONG),
-        ModelSaid(LONG),
-        UserSaid("And now?"),
+        UserMessage(LONG),
+        AssistantMessage(LONG, (call,)),
+        ToolMessage("c1", "read", LONG),
+        AssistantMessage("", (again,)),
+        ToolMessage("c2", "read", LONG),
+        AssistantMessage(LONG),
+        UserMessage("And now?"),
     ]
 
 
@@ -88,7 +95,7 @@ def test_what_fits_stays_and_the_oldest_result_of_a_tool_is_shortened_first() ->
     changed = [place for place in range(len(talk)) if found.messages[place] != talk[place]]
     assert changed == [2]
     assert found.shortened == 1
-    assert found.messages[2] == ToolGave(
+    assert found.messages[2] == ToolMessage(
         "c1",
         "read",
         f"{LONG[:KEPT_HEAD]}\n[The other {len(LONG) - KEPT_HEAD:,} of the {len(LONG):,} characters "
@@ -113,16 +120,19 @@ def test_then_what_the_model_said_of_old_and_recent_things_last() -> None:
 
 
 def test_what_people_said_is_never_cut_and_what_a_server_wants_back_is_given_up() -> None:
-    needed = fit([UserSaid(LONG), UserSaid(LONG)], 10, count)
+    needed = fit([UserMessage(LONG), UserMessage(LONG)], 10, count)
 
     assert isinstance(needed, TooLong)
     assert needed.needed > 2 * len(LONG)
 
-    talk: list[Message] = [ModelSaid("Hm.", kept={"signature": "x" * 2_000}), UserSaid("Well?")]
+    talk: list[Message] = [
+        AssistantMessage("Hm.", provider_data={"signature": "x" * 2_000}),
+        UserMessage("Well?"),
+    ]
 
     found = fitted(talk, 100)
 
-    assert found.messages == [ModelSaid("Hm."), UserSaid("Well?")]
+    assert found.messages == [AssistantMessage("Hm."), UserMessage("Well?")]
 
     assert tokens_of_tool(ToolShown("a", "bb", {"type": "object"}), count) > 3 + 16
 
@@ -130,16 +140,16 @@ def test_what_people_said_is_never_cut_and_what_a_server_wants_back_is_given_up(
 texts = st.text("ab \n", max_size=900)
 messages = st.lists(
     st.one_of(
-        st.builds(UserSaid, texts),
+        st.builds(UserMessage, texts),
         st.builds(
-            ModelSaid,
+            AssistantMessage,
             texts,
             st.lists(st.builds(ToolCall, st.just("c"), st.just("t"), st.just({})), max_size=2).map(
                 tuple
             ),
             st.none() | st.just({"kept": "x" * 50}),
         ),
-        st.builds(ToolGave, st.just("c"), st.just("t"), texts, st.booleans()),
+        st.builds(ToolMessage, st.just("c"), st.just("t"), texts, st.booleans()),
     ),
     max_size=12,
 )
@@ -159,11 +169,11 @@ def test_whatever_is_said_fits_or_is_refused_and_loses_no_word_of_people(
     assert [type(message) for message in kept] == [type(message) for message in said]
     for before, after in zip(said, kept, strict=True):
         match before, after:
-            case UserSaid(), _:
+            case UserMessage(), _:
                 assert after == before
-            case ModelSaid(_, calls), ModelSaid(_, same):
+            case AssistantMessage(_, calls), AssistantMessage(_, same):
                 assert same == calls
-            case ToolGave(call, name, _, failed), ToolGave(its, own, _, did):
+            case ToolMessage(call, name, _, failed), ToolMessage(its, own, _, did):
                 assert (its, own, did) == (call, name, failed)
             case _:
                 raise AssertionError(after)
@@ -176,11 +186,11 @@ CALLS = (ToolCall("a", "files__read", {}), ToolCall("b", "files__read", {}))
 
 def a_trace() -> WholeTrace:
     return WholeTrace(
-        run=replace(RUN, history=(UserSaid("Earlier."),)),
+        run=replace(RUN, history=(UserMessage("Earlier."),)),
         said=(a_saying(RUN, "One."), a_saying(RUN, "Two.", 2), a_saying(RUN, "Three.", 3)),
         turns=(
-            replace(a_turn(RUN, 2, "Done."), heard=2, kept={"x": 1}),
-            replace(a_turn(RUN, 1, "Hm.", calls=CALLS), heard=1),
+            replace(a_turn(RUN, 2, "Done."), inputs_seen=2, stored={"x": 1}),
+            replace(a_turn(RUN, 1, "Hm.", calls=CALLS), inputs_seen=1),
         ),
         uses=(a_use(RUN, 1, 0, text="read"),),
     )
@@ -188,22 +198,22 @@ def a_trace() -> WholeTrace:
 
 def test_each_turn_comes_after_what_it_had_heard_and_each_call_with_its_result() -> None:
     assert [line.message for line in lines_of_trace(a_trace())] == [
-        UserSaid("Earlier."),
-        UserSaid("One."),
-        ModelSaid("Hm.", CALLS),
-        ToolGave("a", "files__read", "read"),
-        ToolGave("b", "files__read", NOT_MADE, failed=True),
-        UserSaid("Two."),
-        ModelSaid("Done.", kept={"x": 1}),
-        UserSaid("Three."),
+        UserMessage("Earlier."),
+        UserMessage("One."),
+        AssistantMessage("Hm.", CALLS),
+        ToolMessage("a", "files__read", "read"),
+        ToolMessage("b", "files__read", NOT_MADE, failed=True),
+        UserMessage("Two."),
+        AssistantMessage("Done.", provider_data={"x": 1}),
+        UserMessage("Three."),
     ]
 
 
 def test_what_a_server_wants_back_is_its_own() -> None:
     lines = lines_of_trace(a_trace())
 
-    assert ModelSaid("Done.", kept={"x": 1}) in for_model(lines, "local:small")
-    assert ModelSaid("Done.") in for_model(lines, "far:large")
+    assert AssistantMessage("Done.", provider_data={"x": 1}) in for_model(lines, "local:small")
+    assert AssistantMessage("Done.") in for_model(lines, "far:large")
 
 
 def test_the_last_words_of_people_are_what_tools_are_looked_for_by() -> None:
@@ -216,23 +226,23 @@ SENT = Sent(all=1000, largest=300)
 
 @pytest.mark.parametrize("read", [None, 0])
 def test_a_server_that_does_not_count_leaves_it_open(read: int | None) -> None:
-    assert reading(SENT, Told(read=read, room=8192)) is Reading.UNKNOWN
+    assert reading(SENT, ReportedTokens(read=read, room=8192)) is Reading.UNKNOWN
 
 
 def test_whether_all_was_read_is_judged_by_what_was_sent_and_what_room_there_was() -> None:
-    assert reading(SENT, Told(read=500, room=100_000)) is Reading.CUT
+    assert reading(SENT, ReportedTokens(read=500, room=100_000)) is Reading.CUT
 
-    assert reading(SENT, Told(read=1100, room=4096)) is Reading.WHOLE
+    assert reading(SENT, ReportedTokens(read=1100, room=4096)) is Reading.WHOLE
 
-    assert reading(SENT, Told(read=1000, room=2048)) is Reading.WHOLE
+    assert reading(SENT, ReportedTokens(read=1000, room=2048)) is Reading.WHOLE
 
-    assert reading(SENT, Told(read=1900, room=2048)) is Reading.CUT
+    assert reading(SENT, ReportedTokens(read=1900, room=2048)) is Reading.CUT
 
-    assert reading(SENT, Told(read=1000, written=8000, room=8192)) is Reading.CUT
-    assert reading(SENT, Told(read=1000, written=7000, room=8192)) is Reading.WHOLE
+    assert reading(SENT, ReportedTokens(read=1000, written=8000, room=8192)) is Reading.CUT
+    assert reading(SENT, ReportedTokens(read=1000, written=7000, room=8192)) is Reading.WHOLE
 
-    remembered = Told(read=5, room=8192, counts_cached=False)
-    narrow = Told(read=5, room=2048, counts_cached=False)
+    remembered = ReportedTokens(read=5, room=8192, counts_cached=False)
+    narrow = ReportedTokens(read=5, room=2048, counts_cached=False)
 
     assert reading(SENT, remembered) is Reading.WHOLE
     assert reading(SENT, narrow) is Reading.CUT
@@ -279,7 +289,7 @@ def test_nothing_that_was_cut_is_taken_for_whole(
     read = cut_by_ollama(system, messages, room)
 
     if read < system + sum(messages):
-        assert reading(sent, Told(read=read, room=room)) is Reading.CUT
+        assert reading(sent, ReportedTokens(read=read, room=room)) is Reading.CUT
 
 
 @given(talks(), st.integers(0, 4096), st.integers(60_000, 200_000))
@@ -291,16 +301,16 @@ def test_what_had_room_is_never_called_cut(
     while (larger := more_room(room, sent, answer, limit=limit)) is not None:
         room = larger
 
-    if sent.most <= room:
-        told = Told(read=system + sum(messages), room=room)
+    if sent.at_most <= room:
+        told = ReportedTokens(read=system + sum(messages), room=room)
         assert reading(sent, told) is Reading.WHOLE
 
 
-def said(text: str, offset: int = 0, *, turn: int = 1, attempt: int = 1) -> TextAdded:
-    return TextAdded(turn=turn, attempt=attempt, offset=offset, text=text)
+def said(text: str, offset: int = 0, *, turn: int = 1, attempt: int = 1) -> TextDelta:
+    return TextDelta(turn=turn, attempt=attempt, offset=offset, text=text)
 
 
-def heard(*pieces: TextAdded | ThoughtAdded) -> list[str]:
+def heard(*pieces: TextDelta | ReasoningDelta) -> list[str]:
     spoken, found = Spoken(), []
     for piece in pieces:
         spoken = spoken.after(piece)
@@ -312,7 +322,7 @@ def test_each_piece_is_heard_once_from_where_one_comes_in() -> None:
     assert heard(said("Good "), said("day", 5)) == ["Good ", "day"]
     assert heard(said("Good "), said("Good day", 0), said("Good", 0)) == ["Good ", "day", ""]
     assert heard(said("day", 5), said("!", 8)) == ["day", "!"]
-    assert heard(ThoughtAdded(turn=1, attempt=1, offset=0, text="Hm")) == ["Hm"]
+    assert heard(ReasoningDelta(turn=1, attempt=1, offset=0, text="Hm")) == ["Hm"]
 
 
 def test_what_comes_after_something_unheard_is_known_to() -> None:
@@ -369,8 +379,10 @@ SECOND = ApprovalId.mint(BEGINNING, SeededEntropy("second"))
 URL = "http://127.0.0.1:3100"
 
 
-def waits(approval: ApprovalId = FIRST, until: datetime | None = None) -> ToolWaits:
-    return ToolWaits(turn=1, call="c1", tool="mail.send", approval=approval, expires_at=until)
+def waits(approval: ApprovalId = FIRST, until: datetime | None = None) -> ToolCallAwaitingApproval:
+    return ToolCallAwaitingApproval(
+        turn=1, call="c1", tool="mail.send", approval=approval, expires_at=until
+    )
 
 
 NOTE = waiting_note(SPOKEN_RUN, waits(), URL)
@@ -412,25 +424,27 @@ def test_an_answer_that_ends_with_a_note_left_off_there(text: str, found: LeftOf
 
 
 def test_a_model_is_not_given_the_notes() -> None:
-    before = told_before([UserSaid("Write."), ModelSaid(f"I shall.\n\n{NOTE}"), ModelSaid(NOTE)])
+    before = told_before(
+        [UserMessage("Write."), AssistantMessage(f"I shall.\n\n{NOTE}"), AssistantMessage(NOTE)]
+    )
 
-    assert before == (UserSaid("Write."), ModelSaid("I shall."))
+    assert before == (UserMessage("Write."), AssistantMessage("I shall."))
     assert without_notes("As\nit\n was ") == "As\nit\n was "
 
 
 def test_wishes_are_the_users_own_words() -> None:
-    said: list[Message] = [ModelSaid("Yes?"), UserSaid("Go."), UserSaid("Now.")]
+    said: list[Message] = [AssistantMessage("Yes?"), UserMessage("Go."), UserMessage("Now.")]
 
     assert with_wishes([], said) == tuple(said)
     assert with_wishes(["Be brief.", "Be kind."], said) == (
-        ModelSaid("Yes?"),
-        UserSaid("Be brief.\n\nBe kind.\n\nGo."),
-        UserSaid("Now."),
+        AssistantMessage("Yes?"),
+        UserMessage("Be brief.\n\nBe kind.\n\nGo."),
+        UserMessage("Now."),
     )
 
 
 def test_the_same_question_after_the_same_talk_has_the_same_key() -> None:
-    said: list[Message] = [UserSaid("Good day"), ModelSaid("Yes?"), UserSaid("Go.")]
+    said: list[Message] = [UserMessage("Good day"), AssistantMessage("Yes?"), UserMessage("Go.")]
 
     assert question_key("clerk", said) == question_key("clerk", [*said])
     assert len({question_key("clerk", said[:n]) for n in range(4)}) == 4

@@ -7,37 +7,44 @@ from decimal import Decimal
 
 import pytest
 
-from portico.agents.core.activation import KIND, Aim, RunGiven, TurnNoted, shown, stop_topic
+from portico.agents.core.activation import (
+    KIND,
+    CallTarget,
+    RunInput,
+    TurnNoted,
+    shown,
+    stop_topic,
+)
 from portico.agents.core.agents import Limits
 from portico.agents.core.events import (
     TYPES,
-    Happening,
-    Heard,
-    Noted,
-    RunEnded,
-    TextAdded,
-    ThoughtAdded,
-    ToolBegan,
-    ToolEnded,
-    ToolWaits,
-    TurnBegan,
-    TurnEnded,
+    AgentEvent,
+    InputReceived,
+    ReasoningDelta,
+    RunFinished,
+    RunNotice,
+    TextDelta,
+    ToolCallAwaitingApproval,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
     happening_json,
     happening_of,
 )
 from portico.agents.core.model_requests import (
+    AssistantMessage,
     Finish,
-    ModelSaid,
     ToolCall,
-    ToolGave,
+    ToolMessage,
     Usage,
-    UserSaid,
+    UserMessage,
     calls_of,
     message_as_json,
     message_of,
 )
 from portico.agents.core.traces import AgentRunStatus, TracePlace
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.guard.core.authentication import as_principal
 from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.json import canonical
@@ -52,17 +59,17 @@ ANA = as_principal(an_identity("ana"))
 
 @pytest.mark.parametrize("continues", [None, RunId.mint(BEGINNING, ENTROPY)])
 def test_what_a_run_is_given_comes_back_as_it_was(continues: RunId | None) -> None:
-    given = RunGiven(
+    given = RunInput(
         agent=an_agent(ANA),
         context=ContextId.mint(BEGINNING, ENTROPY),
-        asker={"key": "k"},
+        requester={"key": "k"},
         label=TEAM,
         model="local:small",
         limits=Limits(turns=3),
         continues=continues,
     )
 
-    assert RunGiven.from_json(json.loads(json.dumps(given.as_json()))) == given
+    assert RunInput.from_json(json.loads(json.dumps(given.as_json()))) == given
 
 
 def test_each_run_is_told_to_stop_by_itself() -> None:
@@ -74,12 +81,14 @@ def test_each_run_is_told_to_stop_by_itself() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        UserSaid("Hello."),
-        ModelSaid("Hm.", (ToolCall("c", "read", {"path": "/a"}),), {"kept": [1]}),
-        ToolGave("c", "read", "text", failed=True),
+        UserMessage("Hello."),
+        AssistantMessage("Hm.", (ToolCall("c", "read", {"path": "/a"}),), {"kept": [1]}),
+        ToolMessage("c", "read", "text", failed=True),
     ],
 )
-def test_what_is_said_comes_back_as_it_was(message: UserSaid | ModelSaid | ToolGave) -> None:
+def test_what_is_said_comes_back_as_it_was(
+    message: UserMessage | AssistantMessage | ToolMessage,
+) -> None:
     assert message_of(json.loads(json.dumps(message_as_json(message)))) == message
 
 
@@ -94,7 +103,7 @@ def test_what_is_no_message_no_call_and_nothing_known_is_not_taken_for_one() -> 
     "noted",
     [
         TurnNoted(),
-        TurnNoted(aims=(Aim("a.b"), None, Aim("c.d", inside=True)), lost=2),
+        TurnNoted(aims=(CallTarget("a.b"), None, CallTarget("c.d", inside=True)), lost=2),
         TurnNoted(stopped=True, error="code"),
     ],
 )
@@ -105,16 +114,16 @@ def test_what_is_noted_of_a_turn_comes_back_as_it_was(noted: TurnNoted) -> None:
 def test_what_a_tool_is_given_may_stand_inside_a_call() -> None:
     call = ToolCall("c", "call_tool", {"tool": "a.b", "arguments": {"x": 1}})
 
-    assert Aim("a.b", inside=True).arguments(call) == {"x": 1}
-    assert Aim("a.b").arguments(call) == call.arguments
-    assert Aim("a.b", inside=True).arguments(ToolCall("c", "call_tool", {})) == {}
+    assert CallTarget("a.b", inside=True).arguments(call) == {"x": 1}
+    assert CallTarget("a.b").arguments(call) == call.arguments
+    assert CallTarget("a.b", inside=True).arguments(ToolCall("c", "call_tool", {})) == {}
 
 
 def test_runs_of_agents_are_shown_without_instructions_or_keys_and_others_as_they_are() -> None:
-    given = RunGiven(
+    given = RunInput(
         agent=an_agent(ANA),
         context=ContextId.mint(BEGINNING, SeededEntropy("task")),
-        asker={"key": "k1"},
+        requester={"key": "k1"},
         label=PUBLIC,
         model="local:small",
         limits=Limits(),
@@ -136,21 +145,21 @@ RUN = RunId.mint(BEGINNING, ENTROPY)
 ASKED = ApprovalId.mint(BEGINNING, ENTROPY)
 USAGE = Usage(input=3, output=4, cached=1, reported=False)
 
-EVERY: tuple[Happening, ...] = (
-    TurnBegan(turn=1, model="local:small"),
-    TextAdded(turn=1, attempt=2, offset=3, text="é\n"),
-    ThoughtAdded(turn=1, attempt=2, offset=3, text="hm"),
-    ToolBegan(turn=1, call="c", tool="files.read", arguments={"path": ["/a", 1, None]}),
-    ToolWaits(turn=1, call="c", tool="files.read", approval=ASKED, expires_at=None),
-    ToolWaits(
+EVERY: tuple[AgentEvent, ...] = (
+    TurnStarted(turn=1, model="local:small"),
+    TextDelta(turn=1, attempt=2, offset=3, text="é\n"),
+    ReasoningDelta(turn=1, attempt=2, offset=3, text="hm"),
+    ToolCallStarted(turn=1, call="c", tool="files.read", arguments={"path": ["/a", 1, None]}),
+    ToolCallAwaitingApproval(turn=1, call="c", tool="files.read", approval=ASKED, expires_at=None),
+    ToolCallAwaitingApproval(
         turn=1,
         call="c",
         tool="files.read",
         approval=ASKED,
         expires_at=datetime(2026, 1, 2, tzinfo=UTC),
     ),
-    ToolEnded(turn=1, call="c", tool="files.read", text="x", failed=True, seconds=0.5),
-    TurnEnded(
+    ToolCallFinished(turn=1, call="c", tool="files.read", text="x", failed=True, seconds=0.5),
+    TurnFinished(
         turn=1,
         model="m",
         usage=USAGE,
@@ -158,9 +167,9 @@ EVERY: tuple[Happening, ...] = (
         finish=Finish.LENGTH,
         notes=("a", "b"),
     ),
-    Heard(number=2, text="And?"),
-    Noted(code="fallback", message="Another one."),
-    RunEnded(
+    InputReceived(number=2, text="And?"),
+    RunNotice(code="fallback", message="Another one."),
+    RunFinished(
         run=RUN,
         status=AgentRunStatus.FAILED,
         answer="",
@@ -174,7 +183,7 @@ EVERY: tuple[Happening, ...] = (
 
 
 @pytest.mark.parametrize("happening", EVERY, ids=lambda each: type(each).__name__)
-def test_each_comes_back_as_it_was(happening: Happening) -> None:
+def test_each_comes_back_as_it_was(happening: AgentEvent) -> None:
     type_, facts = happening_json(happening)
 
     assert canonical(facts)
@@ -188,8 +197,8 @@ def test_every_kind_of_them_has_a_type_of_its_own() -> None:
 
 
 def test_what_is_not_as_it_must_be_is_as_little_as_can_be() -> None:
-    began = ToolBegan(turn=1, call="c", tool="t", arguments={})
-    ended = TurnEnded(turn=1, model="m", usage=USAGE, money=Decimal(0))
+    began = ToolCallStarted(turn=1, call="c", tool="t", arguments={})
+    ended = TurnFinished(turn=1, model="m", usage=USAGE, money=Decimal(0))
 
     assert happening_of("tool.began", {**happening_json(began)[1], "arguments": None}) == began
     assert happening_of("turn.ended", {**happening_json(ended)[1], "notes": None}) == ended
@@ -215,5 +224,5 @@ def test_a_place_is_read_as_it_was_written() -> None:
     ],
 )
 def test_what_is_no_place_is_refused(text: str) -> None:
-    with pytest.raises(BadCursor):
+    with pytest.raises(InvalidCursor):
         TracePlace.parse(text)

@@ -13,21 +13,21 @@ from portico.agents.core.errors import ModelLacksTools
 from portico.agents.core.model_calls import Scan
 from portico.agents.core.model_requests import (
     UNREADABLE,
+    AssistantMessage,
     Message,
-    ModelSaid,
     Support,
     ToolCall,
-    ToolGave,
+    ToolMessage,
     ToolShown,
-    UserSaid,
+    UserMessage,
 )
 from portico.agents.core.tool_calls import (
     FEW,
     MANY,
     NotTheForm,
     Offer,
-    Shelf,
-    Wanted,
+    RequestedToolCall,
+    ToolExposure,
     as_form,
     correction,
     form_instructions,
@@ -61,15 +61,15 @@ def test_a_model_is_told_of_the_form_in_which_an_answer_is_said_or_one_call() ->
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ('{"say": "Hello."}', ModelSaid("Hello.")),
+        ('{"say": "Hello."}', AssistantMessage("Hello.")),
         (
             '{"tool": "files__read", "arguments": {"path": "/a"}}',
-            ModelSaid("", (ToolCall("c", "files__read", {"path": "/a"}),)),
+            AssistantMessage("", (ToolCall("c", "files__read", {"path": "/a"}),)),
         ),
-        ('{"tool": "files__read"}', ModelSaid("", (ToolCall("c", "files__read", {}),))),
+        ('{"tool": "files__read"}', AssistantMessage("", (ToolCall("c", "files__read", {}),))),
     ],
 )
-def test_what_is_of_the_form_is_understood(text: str, meant: ModelSaid) -> None:
+def test_what_is_of_the_form_is_understood(text: str, meant: AssistantMessage) -> None:
     assert from_form(text, "c") == meant
 
 
@@ -86,19 +86,19 @@ def test_what_is_not_of_the_form_is_told_back(text: str) -> None:
 def test_what_was_said_before_is_as_the_form_would_have_it() -> None:
     call = ToolCall("c", "files__read", {"path": "/a"})
     talk: list[Message] = [
-        UserSaid("Look."),
-        ModelSaid("Shall do.", (call,)),
-        ToolGave("c", "files__read", "text"),
-        ToolGave("c", "files__read", "no", failed=True),
-        ModelSaid("Done."),
+        UserMessage("Look."),
+        AssistantMessage("Shall do.", (call,)),
+        ToolMessage("c", "files__read", "text"),
+        ToolMessage("c", "files__read", "no", failed=True),
+        AssistantMessage("Done."),
     ]
 
     assert [as_form(said) for said in talk] == [
-        UserSaid("Look."),
-        ModelSaid('{"tool": "files__read", "arguments": {"path": "/a"}}'),
-        UserSaid("[The tool files__read gave:]\ntext"),
-        UserSaid("[The tool files__read failed:]\nno"),
-        ModelSaid('{"say": "Done."}'),
+        UserMessage("Look."),
+        AssistantMessage('{"tool": "files__read", "arguments": {"path": "/a"}}'),
+        UserMessage("[The tool files__read gave:]\ntext"),
+        UserMessage("[The tool files__read failed:]\nno"),
+        AssistantMessage('{"say": "Done."}'),
     ]
 
 
@@ -110,9 +110,9 @@ def test_what_is_written_by_the_form_is_read_back(
     name: str, arguments: dict[str, int | str | None]
 ) -> None:
     call = ToolCall("c", name, arguments)
-    written = as_form(ModelSaid("", (call,)))
+    written = as_form(AssistantMessage("", (call,)))
 
-    assert from_form(written.text, "c") == ModelSaid("", (call,))
+    assert from_form(written.text, "c") == AssistantMessage("", (call,))
     assert json.loads(written.text)["tool"] == name
 
 
@@ -146,8 +146,11 @@ def test_a_call_has_a_step_of_its_own_and_no_search_where_all_are_shown() -> Non
 
     call = ToolCall("c", "files__read", {})
 
-    assert Wanted(turn=2, place=1, call=call, tool="files.read", arguments={}).step == "call-2-1"
-    assert ModelSaid.nothing() == ModelSaid("")
+    assert (
+        RequestedToolCall(turn=2, position=1, call=call, tool="files.read", arguments={}).step
+        == "call-2-1"
+    )
+    assert AssistantMessage.nothing() == AssistantMessage("")
 
     assert read_arguments('{"a": [1, {"b": "ü"}]}') == {"a": [1, {"b": "ü"}]}
     assert read_arguments('{"code": "\\\\u0000"}') == {"code": "\\u0000"}
@@ -172,14 +175,16 @@ def test_what_cannot_be_kept_is_not_read(text: str) -> None:
 @pytest.mark.parametrize(
     ("window", "local", "shelf"),
     [
-        (8_192, True, Shelf(FEW, 1_638)),
-        (16_384, False, Shelf(FEW, 3_276)),
-        (128_000, False, Shelf(MANY, 8_000)),
-        (None, True, Shelf(FEW, 2_000)),
-        (None, False, Shelf(MANY, 8_000)),
+        (8_192, True, ToolExposure(FEW, 1_638)),
+        (16_384, False, ToolExposure(FEW, 3_276)),
+        (128_000, False, ToolExposure(MANY, 8_000)),
+        (None, True, ToolExposure(FEW, 2_000)),
+        (None, False, ToolExposure(MANY, 8_000)),
     ],
 )
-def test_small_models_are_shown_few_tools(window: int | None, local: bool, shelf: Shelf) -> None:
+def test_small_models_are_shown_few_tools(
+    window: int | None, local: bool, shelf: ToolExposure
+) -> None:
     assert shelf_for(a_model(window=window, local=local)) == shelf
 
 
@@ -269,6 +274,6 @@ def test_blanks_may_stand_around_it_and_nothing_else() -> None:
 def test_a_small_window_leaves_little_beside_tools(
     window: int, tools: tuple[str, ...], enough: bool
 ) -> None:
-    spec = an_agent_spec(tools=tools, instructions="x" * 200, most_output=4_096)
+    spec = an_agent_spec(tools=tools, instructions="x" * 200, max_output_tokens=4_096)
 
     assert (room_for_talk(spec, window, len) >= LEAST) is enough

@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 
 from portico.bridge.core.answering import (
     COOL_DOWN,
+    AgentView,
     Decision,
+    MessageInfo,
     Reason,
     Rules,
-    Said,
-    Standing,
     has_answered,
     heard,
     should_answer,
 )
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-ME = Standing(me="helper", since=NOON)
+ME = AgentView(me="helper", since=NOON)
 AGENTS = ("helper", "planner", "critic")
 
 
-def said(name: str, sender: str = "ana", *, to: str = "helper", **more: object) -> Said:
-    message = Said(
+def said(name: str, sender: str = "ana", *, to: str = "helper", **more: object) -> MessageInfo:
+    message = MessageInfo(
         id=name,
         sender=sender,
         by_person=sender not in AGENTS,
@@ -36,7 +36,7 @@ def said(name: str, sender: str = "ana", *, to: str = "helper", **more: object) 
     return replace(message, **more)  # type: ignore[arg-type] # what a test says besides
 
 
-def after(*messages: Said) -> Standing:
+def after(*messages: MessageInfo) -> AgentView:
     standing = ME
     for message in messages:
         standing = heard(standing, message)
@@ -54,7 +54,7 @@ def after(*messages: Said) -> Standing:
         (said("1", at=NOON - timedelta(seconds=1)), Reason.BEFORE),
     ],
 )
-def test_it_answers_whoever_names_it_since_it_came(message: Said, reason: Reason) -> None:
+def test_it_answers_whoever_names_it_since_it_came(message: MessageInfo, reason: Reason) -> None:
     decision = should_answer(after(message), message, Rules())
 
     assert decision == Decision(answers=reason is Reason.ASKED, reason=reason)
@@ -78,7 +78,7 @@ def test_after_so_many_answers_it_is_silent() -> None:
         standing = has_answered(heard(standing, question), question, NOON)
     more = said("more")
 
-    assert should_answer(heard(standing, more), more, Rules(most=2)).reason is Reason.BUDGET
+    assert should_answer(heard(standing, more), more, Rules(max_answers=2)).reason is Reason.BUDGET
 
 
 def test_between_two_answers_to_the_same_sender_there_is_a_pause() -> None:
@@ -89,7 +89,7 @@ def test_between_two_answers_to_the_same_sender_there_is_a_pause() -> None:
     assert should_answer(standing, other, Rules()).not_before is None
 
 
-def talk_of_two(*, reply: bool) -> list[Said]:
+def talk_of_two(*, reply: bool) -> list[MessageInfo]:
     """Ana asks, and two agents answer each other from then on."""
     messages = [said("0", to="planner")]
     for number in range(1, 9):
@@ -164,7 +164,7 @@ steps = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=3, max_size=3
 
 @given(
     many=st.integers(2, 3),
-    rules=st.builds(Rules, most=st.integers(0, 12), hops=st.integers(0, 6)),
+    rules=st.builds(Rules, max_answers=st.integers(0, 12), hops=st.integers(0, 6)),
     manners=steps,
     people=st.sets(st.integers(0, 60), max_size=5),
 )
@@ -184,14 +184,14 @@ def test_agents_that_name_each_other_for_ever_come_to_an_end(
             table.say("ana", None)
         assert rounds <= 1000
 
-    assert all(standing.given <= rules.most for standing in table.standings.values())
+    assert all(standing.given <= rules.max_answers for standing in table.standings.values())
 
 
 @given(many=st.integers(2, 3), hops=st.integers(0, 6), to_the_first=st.lists(st.booleans()))
 def test_what_one_person_said_is_talked_of_only_so_long(
     many: int, hops: int, to_the_first: Sequence[bool]
 ) -> None:
-    rules = Rules(most=1000, hops=hops)
+    rules = Rules(max_answers=1000, hops=hops)
     manners = [(True, first) for first in [*to_the_first, False]]
     table = _Table(AGENTS[:many], rules, manners)
     table.say("ana", None)
@@ -208,16 +208,16 @@ class _Table:
     def __init__(
         self, agents: Sequence[str], rules: Rules, manners: Sequence[tuple[bool, bool]]
     ) -> None:
-        self.standings = {name: Standing(me=name, since=NOON) for name in agents}
-        self.messages: list[Said] = []
+        self.standings = {name: AgentView(me=name, since=NOON) for name in agents}
+        self.messages: list[MessageInfo] = []
         self._rules = rules
         self._manners = manners
 
-    def say(self, sender: str, to: Said | None) -> None:
+    def say(self, sender: str, to: MessageInfo | None) -> None:
         others = frozenset(self.standings) - {sender}
         replies, to_the_first = self._manners[len(self.messages) % len(self._manners)]
         target = self.messages[0] if to is not None and to_the_first else to
-        said_now = Said(
+        said_now = MessageInfo(
             id=str(len(self.messages)),
             sender=sender,
             by_person=sender not in self.standings,

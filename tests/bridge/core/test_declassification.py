@@ -13,9 +13,9 @@ from portico.bridge.core.declassification import (
     UNCLEAR,
     Declassification,
     DeclassificationId,
-    Finding,
     FindingKind,
-    Left,
+    RedactedText,
+    ScanMatch,
     check_lower,
     digest_of,
     found,
@@ -156,8 +156,8 @@ def test_what_touches_another_goes_with_it() -> None:
 def test_a_text_in_which_there_is_always_something_more_goes_whole() -> None:
     text = "+49 170 1234567" * 20
 
-    assert found(text) == (Finding(UNCLEAR, FindingKind.SECRET, 0, len(text)),)
-    assert found(Left(text, found(text)).text) == ()
+    assert found(text) == (ScanMatch(UNCLEAR, FindingKind.SECRET, 0, len(text)),)
+    assert found(RedactedText(text, found(text)).text) == ()
 
 
 def test_what_the_house_knows_is_found_whatever_its_form() -> None:
@@ -167,7 +167,7 @@ def test_what_the_house_knows_is_found_whatever_its_form() -> None:
 
     [finding] = found("say correct horse!", known)
 
-    assert finding == Finding("known-secret", FindingKind.SECRET, 4, 17)
+    assert finding == ScanMatch("known-secret", FindingKind.SECRET, 4, 17)
 
 
 @given(texts)
@@ -181,13 +181,13 @@ def test_what_is_found_lies_in_the_text_in_order_and_apart(text: str) -> None:
 
 @given(texts)
 def test_in_what_is_left_nothing_more_is_found(text: str) -> None:
-    assert not found(Left(text, found(text)).text)
+    assert not found(RedactedText(text, found(text)).text)
 
 
 @given(texts)
 def test_what_is_beside_it_is_left_as_it_was(text: str) -> None:
     gone = found(text)
-    left = Left(text, gone).text
+    left = RedactedText(text, gone).text
 
     ends = [0, *(each.end for each in gone)]
     starts = [*(each.start for each in gone), len(text)]
@@ -278,7 +278,7 @@ def test_what_changes_in_one_line_is_one_change_and_in_none_none() -> None:
 
     assert (whole.text, whole.findings, whole.diff) == ("Nothing.\nAt all.", (), ())
 
-    finding = Finding("name", FindingKind.PERSONAL, 5, 8)
+    finding = ScanMatch("name", FindingKind.PERSONAL, 5, 8)
 
     assert redacted("Dear Ana!", [finding]).text == "Dear [name]!"
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.bridge.core.activity import (
+    Activity,
     Direction,
-    News,
     content_of,
     good_for,
     resets,
@@ -20,20 +20,20 @@ from portico.bridge.core.attachments import Digest
 from portico.bridge.core.conversations import Conversation, ConversationId, Unread
 from portico.bridge.core.errors import (
     AboveClearance,
-    BadBridgeInput,
     BelowContainer,
+    InvalidBridgeInput,
     TooManyLabels,
     WriteDown,
-    check_flaws,
     flaws_of_line,
     flaws_of_text,
+    raise_if_invalid,
 )
 from portico.bridge.core.messages import (
     Message,
     MessageId,
     NewMessage,
     Read,
-    Wanted,
+    ReplyRequest,
     check_shared,
     flaws_of_body,
     flaws_of_message,
@@ -46,7 +46,7 @@ from portico.bridge.core.messages import (
 )
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.core.read_state import inbox_of
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC, Label, Level, join
@@ -80,13 +80,13 @@ def test_as_much_as_may_be_said_may_be_said_and_acknowledged_by_those_addressed(
         mentions=PEOPLE[:50],
         addressed=PEOPLE[:50],
         attachments=tuple(Digest.of(bytes([number])) for number in range(20)),
-        acknowledge=Wanted(),
+        acknowledge=ReplyRequest(),
         key="k" * 200,
     )
 
     assert [*flaws_of_message(message)] == []
 
-    message = NewMessage(conversation=TALK, body="x", acknowledge=Wanted())
+    message = NewMessage(conversation=TALK, body="x", acknowledge=ReplyRequest())
 
     assert [flaw.field for flaw in flaws_of_message(message)] == ["acknowledge"]
 
@@ -149,14 +149,14 @@ def test_a_text_may_have_lines_but_nothing_that_cannot_be_kept(text: str, flaws:
 
 
 def test_all_flaws_are_told_at_once() -> None:
-    check_flaws([])
+    raise_if_invalid([])
 
-    with pytest.raises(BadBridgeInput, match=r"name: .*; body: ") as refused:
-        check_flaws(
+    with pytest.raises(InvalidBridgeInput, match=r"name: .*; body: ") as refused:
+        raise_if_invalid(
             [*flaws_of_line("name", "", most=1), *flaws_of_text("body", "", least=1, most=1)]
         )
 
-    assert [flaw.field for flaw in refused.value.flaws] == ["name", "body"]
+    assert [flaw.field for flaw in refused.value.field_errors] == ["name", "body"]
 
 
 @pytest.mark.parametrize(
@@ -205,12 +205,12 @@ def test_the_oldest_comes_first_and_what_does_not_fit_is_for_the_next_page() -> 
     found = merged({TALKS[0]: a_read(TALKS[0], [1, 4]), TALKS[1]: a_read(TALKS[1], [2, 3])}, 10)
 
     assert [message.body for message in found.messages] == ["1", "2", "3", "4"]
-    assert (found.places, found.more) == ({TALKS[0]: 12, TALKS[1]: 12}, False)
+    assert (found.positions, found.more) == ({TALKS[0]: 12, TALKS[1]: 12}, False)
 
     found = merged({TALKS[0]: a_read(TALKS[0], [1, 3]), TALKS[1]: a_read(TALKS[1], [5])}, 1)
 
     assert [message.body for message in found.messages] == ["1"]
-    assert (found.places, found.more) == ({TALKS[0]: 11, TALKS[1]: 10}, True)
+    assert (found.positions, found.more) == ({TALKS[0]: 11, TALKS[1]: 10}, True)
 
     assert merged({TALKS[0]: a_read(TALKS[0], [1], more=True)}, 10).more
 
@@ -242,7 +242,7 @@ def test_page_by_page_each_comes_once_and_in_its_order(
         }
         page = merged(rest, limit)
         heard.extend(page.messages)
-        places, more = dict(page.places), page.more
+        places, more = dict(page.positions), page.more
 
     for talk, read in whole.items():
         mine = [message for message in heard if message.conversation == talk]
@@ -276,7 +276,7 @@ def test_a_reader_who_sees_more_or_less_by_now_begins_anew() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"x" * 15, content_of({ONE: 1, TWO: 1}, PUBLIC)])
 def test_what_has_another_length_is_not_a_cursor_of_it(content: bytes) -> None:
-    with pytest.raises(BadCursor):
+    with pytest.raises(InvalidCursor):
         standing_of([ONE], PUBLIC, content)
 
 
@@ -332,8 +332,8 @@ def test_counts_are_told_with_their_conversations_and_of_what_is_hidden_none() -
 def test_each_conversation_has_a_topic_and_ends_by_itself() -> None:
     assert topic_of(FIRST) == f"bridge:{FIRST}"
     assert resets([FIRST, SECOND]) == [
-        News(FIRST, PUBLIC, reset=True),
-        News(SECOND, PUBLIC, reset=True),
+        Activity(FIRST, PUBLIC, reset=True),
+        Activity(SECOND, PUBLIC, reset=True),
     ]
 
 

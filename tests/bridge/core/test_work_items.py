@@ -13,7 +13,7 @@ from portico.bridge.core.leases import (
     MOST_OF_ONE,
     Lease,
     LeaseId,
-    LeaseWish,
+    LeaseSpec,
     Waiting,
     check_number,
     holds,
@@ -21,10 +21,10 @@ from portico.bridge.core.leases import (
 )
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.core.work_items import (
-    Work,
     WorkEnded,
-    WorkId,
-    WorkState,
+    WorkItem,
+    WorkItemId,
+    WorkItemStatus,
     claimed,
     handed_over,
     over,
@@ -35,8 +35,8 @@ from portico.testing.memory_store import BEGINNING, SeededEntropy
 from tests.bridge.core.names import stands_for
 
 ANA, BOB = PrincipalId(UUID(int=1)), PrincipalId(UUID(int=2))
-WORK = Work(
-    id=WorkId.mint(BEGINNING, SeededEntropy("work")),
+WORK = WorkItem(
+    id=WorkItemId.mint(BEGINNING, SeededEntropy("work")),
     project=ProjectId.mint(BEGINNING, SeededEntropy("project")),
     title="Tidy up",
     label=PUBLIC,
@@ -51,7 +51,7 @@ def test_what_somebody_has_is_told_and_can_be_had_again_when_they_are_gone() -> 
 
     his = claimed(replace(hers, claimed_by=None), BOB, BEGINNING)
 
-    assert (his.state, his.claimed_by, his.token) == (WorkState.CLAIMED, BOB, hers.token + 1)
+    assert (his.state, his.claimed_by, his.token) == (WorkItemStatus.CLAIMED, BOB, hers.token + 1)
     with pytest.raises(WorkTaken):
         claimed(hers, BOB, BEGINNING)
 
@@ -67,17 +67,17 @@ def test_it_is_handed_to_somebody_or_left_to_whoever_comes() -> None:
     his = handed_over(hers, ANA, hers.token, BOB, BEGINNING)
     free = handed_over(hers, ANA, hers.token, None, BEGINNING)
 
-    assert (his.state, his.claimed_by, his.token) == (WorkState.CLAIMED, BOB, hers.token + 1)
-    assert (free.state, free.claimed_by, free.token) == (WorkState.OPEN, None, hers.token)
+    assert (his.state, his.claimed_by, his.token) == (WorkItemStatus.CLAIMED, BOB, hers.token + 1)
+    assert (free.state, free.claimed_by, free.token) == (WorkItemStatus.OPEN, None, hers.token)
 
 
 def test_it_ends_once_and_the_same_end_again_changes_nothing() -> None:
     hers = claimed(WORK, ANA, BEGINNING)
-    done = WorkEnded(work=WORK.id, token=hers.token, state=WorkState.DONE, outcome="Tidy.")
+    done = WorkEnded(work=WORK.id, token=hers.token, state=WorkItemStatus.DONE, outcome="Tidy.")
 
     ended = over(hers, done, ANA, BEGINNING, untrusted=True)
 
-    assert (ended.state, ended.outcome, ended.untrusted) == (WorkState.DONE, "Tidy.", True)
+    assert (ended.state, ended.outcome, ended.untrusted) == (WorkItemStatus.DONE, "Tidy.", True)
     assert over(ended, done, ANA, BEGINNING, untrusted=False) is ended
     with pytest.raises(WorkOver):
         over(ended, replace(done, outcome="Not so."), ANA, BEGINNING, untrusted=False)
@@ -100,7 +100,7 @@ LEASE = Lease(
 
 
 def test_what_one_has_and_what_one_waits_for_is_counted_together() -> None:
-    wish = LeaseWish(project=PROJECT, resource="last")
+    wish = LeaseSpec(project=PROJECT, resource="last")
     held = [replace(LEASE, resource=f"r{number}") for number in range(MOST_OF_ONE - 1)]
     waiting = Waiting(principal=ANA, name="ana", resource="other", since=BEGINNING, until=LATER)
 

@@ -5,8 +5,15 @@ from datetime import timedelta
 from typing import Any
 
 from portico.debate.core.conduct import Table, said_name
-from portico.debate.core.debaters import BUILT_IN, Voice, VoiceKind
-from portico.debate.core.debates import Debate, DebateId, Left, Note, NoteKind, Said
+from portico.debate.core.debaters import BUILT_IN, Debater, DebaterKind
+from portico.debate.core.debates import (
+    Debate,
+    DebateId,
+    DebaterAnswer,
+    Note,
+    NoteKind,
+    RemainingBudget,
+)
 from portico.debate.core.panel import panel_of
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.kernel.budget import Cost, Tokens
@@ -19,7 +26,7 @@ YES_NO = Question(text="Is it so?", kind=QuestionKind.YES_NO)
 TEXT = Question(text="Who was it?", kind=QuestionKind.TEXT)
 OPEN = Question(text="What should we do", kind=QuestionKind.OPEN)
 THREE = tuple(a_voice(f"{family}:1") for family in "abc")
-GUEST = a_voice("guest:ben", kind=VoiceKind.GUEST, family="guest")
+GUEST = a_voice("guest:ben", kind=DebaterKind.GUEST, family="guest")
 
 
 def words(text: str) -> int:
@@ -28,7 +35,7 @@ def words(text: str) -> int:
 
 def a_debate(
     question: Question = YES_NO,
-    voices: tuple[Voice, ...] = THREE,
+    voices: tuple[Debater, ...] = THREE,
     *,
     preset: Preset = Preset.VOTE,
     thoroughness: float = 0.5,
@@ -38,7 +45,7 @@ def a_debate(
         id=DebateId.mint(BEGINNING, SeededEntropy("debate")),
         question=question,
         rules=rules_of(preset, thoroughness),
-        voices=voices,
+        debaters=voices,
         cap=Cap(tokens=100_000),
         deadline=BEGINNING + timedelta(minutes=5),
         label=PUBLIC,
@@ -50,14 +57,16 @@ def a_debate(
     return replace(debate, **changes)
 
 
-def a_table(debate: Debate | None = None, *notes: Note, left: Left | None = None) -> Table:
+def a_table(
+    debate: Debate | None = None, *notes: Note, left: RemainingBudget | None = None
+) -> Table:
     its = debate or a_debate()
     return Table(
         debate=its,
         notes=notes,
-        panel=panel_of(its.question, its.voices, ()),
+        panel=panel_of(its.question, its.debaters, ()),
         personas=BUILT_IN,
-        left=left or Left(),
+        left=left or RemainingBudget(),
         count=words,
         now=BEGINNING,
     )
@@ -65,7 +74,7 @@ def a_table(debate: Debate | None = None, *notes: Note, left: Left | None = None
 
 def said(voice: str, answer: str, round_: int = 1, **fields: Any) -> Note:
     """As it was counted, under its own text."""
-    body = Said(
+    body = DebaterAnswer(
         voice=voice, round=round_, answer=answer, key=answer, shown=answer, **fields
     ).as_json()
     return note(NoteKind.SAID, said_name(round_, voice), voice=voice, round=round_, body=body)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from portico.debate.core.debaters import Voice, VoiceKind
-from portico.debate.core.debates import Ballot, Known, Said
+from portico.debate.core.debaters import Debater, DebaterKind
+from portico.debate.core.debates import Ballot, DebaterAnswer, KnownOutcome
 from portico.debate.core.questions import Question, QuestionKind
 from portico.kernel.label import PUBLIC
 from portico.testing.memory_store import BEGINNING
@@ -14,11 +14,11 @@ CHOICE = Question(text="Which?", kind=QuestionKind.CHOICE, choices=("one", "two"
 
 def voices(
     count: int, families: str = "abcdefghi", *, specialist: int | None = None
-) -> list[Voice]:
+) -> list[Debater]:
     return [
-        Voice(
+        Debater(
             name=f"v{at}",
-            kind=VoiceKind.MODEL,
+            kind=DebaterKind.MODEL,
             target=f"v{at}",
             family=families[at],
             specialist=at == specialist,
@@ -28,16 +28,20 @@ def voices(
     ]
 
 
-def said(keys: str, confidence: float | None = None) -> list[Said]:
+def said(keys: str, confidence: float | None = None) -> list[DebaterAnswer]:
     """`112`: the first two say 1, the third says 2."""
     return [
-        Said(voice=f"v{at}", round=1, answer=key, key=key, shown=key, confidence=confidence)
+        DebaterAnswer(
+            voice=f"v{at}", round=1, answer=key, key=key, shown=key, confidence=confidence
+        )
         for at, key in enumerate(keys)
     ]
 
 
-def again(voice: int, key: str, because: str | None) -> Said:
-    return Said(voice=f"v{voice}", round=2, answer=key, key=key, shown=key, changed_because=because)
+def again(voice: int, key: str, because: str | None) -> DebaterAnswer:
+    return DebaterAnswer(
+        voice=f"v{voice}", round=2, answer=key, key=key, shown=key, changed_because=because
+    )
 
 
 def known(
@@ -47,8 +51,8 @@ def known(
     sure: Sequence[float | None] = (),
     choices: int | None = 4,
     topic: str = "general",
-) -> Known:
-    return Known(
+) -> KnownOutcome:
+    return KnownOutcome(
         topic=topic,
         ballots=tuple(
             Ballot(f"v{at}", key, sure[at] if sure else None) for at, key in enumerate(keys)

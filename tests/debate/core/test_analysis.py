@@ -22,13 +22,13 @@ from portico.debate.core.analysis import (
 )
 from portico.debate.core.debaters import BUILT_IN
 from portico.debate.core.debates import DebateStatus, Decision, NoteKind, Option, Verdict, Why
-from portico.debate.core.prompts import Desk, Unusable
+from portico.debate.core.prompts import PromptInputs, Unusable
 from portico.debate.core.questions import Cap, Preset, QuestionKind, rules_of
 from portico.testing.memory_store import BEGINNING
 from tests.debate.core.tables import OPEN, THREE, a_debate, note
 
 ANALYSIS = a_debate(OPEN, analysis=True)
-DESK = Desk(
+DESK = PromptInputs(
     question=replace(OPEN, material="a file"), rules=ANALYSIS.rules, personas=BUILT_IN, seed=1
 )
 
@@ -107,8 +107,8 @@ def test_a_part_is_named_after_what_it_asks_and_ends_before_the_whole() -> None:
     assert one.id != other.id
     assert (one.part_of, one.analysis, one.cap) == (ANALYSIS.id, False, Cap(tokens=9))
     assert one.deadline < ANALYSIS.deadline
-    assert one.voices[0].personas == ("critic",)
-    assert other.voices == (*THREE[1:], THREE[0])
+    assert one.debaters[0].personas == ("critic",)
+    assert other.debaters == (*THREE[1:], THREE[0])
 
 
 def test_parts_are_voted_on_debated_or_decided_by_quorum() -> None:
@@ -121,8 +121,8 @@ def test_parts_are_voted_on_debated_or_decided_by_quorum() -> None:
 
 def decided(answer: str | None, probability: float = 0.8) -> Decision:
     options = (
-        Option(key="yes", shown="yes", probability=probability, voices=("a:1",)),
-        Option(key="no", shown="no", probability=0.1, voices=("b:1",)),
+        Option(key="yes", shown="yes", probability=probability, debaters=("a:1",)),
+        Option(key="no", shown="no", probability=0.1, debaters=("b:1",)),
     )
     return Decision(
         verdict=Verdict.DECIDED if answer else Verdict.NO_DECISION,

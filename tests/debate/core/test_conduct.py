@@ -9,10 +9,10 @@ import pytest
 from portico.debate.core.conduct import (
     BUDGET,
     AskBetter,
+    AskDebaters,
     AskGuests,
     AskSame,
     AskSynthesis,
-    AskVoices,
     AwaitGuests,
     Compare,
     Conclude,
@@ -28,13 +28,13 @@ from portico.debate.core.conduct import (
     saved_tokens,
     status_of,
 )
-from portico.debate.core.debaters import BUILT_IN, Tariff, VoiceKind
+from portico.debate.core.debaters import BUILT_IN, DebaterKind, Tariff
 from portico.debate.core.debates import (
+    DebaterAnswer,
     DebateStatus,
-    Left,
     Note,
     NoteKind,
-    Said,
+    RemainingBudget,
     Verdict,
     WholeDebate,
     Why,
@@ -63,8 +63,8 @@ DEBATED = a_debate(preset=Preset.DEBATE)
 
 
 def asked(move: object) -> tuple[list[str], int]:
-    assert isinstance(move, AskVoices), move
-    return [voice.name for voice in move.voices], move.round
+    assert isinstance(move, AskDebaters), move
+    return [voice.name for voice in move.debaters], move.round
 
 
 def test_it_begins_with_a_blind_pair_of_two_families() -> None:
@@ -74,8 +74,8 @@ def test_it_begins_with_a_blind_pair_of_two_families() -> None:
 
 
 def test_where_no_two_can_be_paid_for_together_one_is_asked_only_beside_guests() -> None:
-    one = a_table().cost(THREE[0], a_table().desk.first(THREE[0]))
-    left = Left(tokens=one.tokens + 10)
+    one = a_table().cost(THREE[0], a_table().prompt_inputs.first(THREE[0]))
+    left = RemainingBudget(tokens=one.tokens + 10)
 
     assert next_move(a_table(left=left)) == Conclude(Why.BUDGET)
     assert next_move(a_table(a_debate(OPEN), left=left)) == Conclude(Why.BUDGET)
@@ -86,7 +86,10 @@ def test_where_money_or_clearance_is_short_only_who_can_be_asked_is_asked() -> N
     dear = a_voice("d:1", tariff=Tariff(input=Decimal(10**6), output=Decimal(10**6)))
     debate = a_debate(voices=(dear, *THREE))
 
-    assert asked(next_move(a_table(debate, left=Left(money=Decimal(1)))))[0] == ["a:1", "b:1"]
+    assert asked(next_move(a_table(debate, left=RemainingBudget(money=Decimal(1)))))[0] == [
+        "a:1",
+        "b:1",
+    ]
 
     low = a_voice("d:1", clearance=Label(Level.PUBLIC))
     debate = a_debate(voices=(low, *THREE), label=Label(Level.TEAM))
@@ -114,7 +117,7 @@ def test_what_was_ended_or_had_its_turns_is_concluded() -> None:
 
 
 def test_where_nobody_else_can_be_paid_for_it_decides_with_the_votes_in_hand() -> None:
-    table = a_table(None, said("a:1", "yes"), said("b:1", "no"), left=Left(tokens=10))
+    table = a_table(None, said("a:1", "yes"), said("b:1", "no"), left=RemainingBudget(tokens=10))
 
     assert next_move(table) == Conclude(Why.BUDGET)
     decision = conclusion(table, Why.BUDGET)
@@ -140,7 +143,7 @@ def test_what_is_alike_is_not_criticised() -> None:
 
 def test_a_critique_that_cannot_be_paid_for_whole_is_skipped() -> None:
     notes = [said(v.name, f"c:{v.name}") for v in THREE]
-    table = a_table(DEBATED, *notes, left=Left(tokens=300))
+    table = a_table(DEBATED, *notes, left=RemainingBudget(tokens=300))
 
     move = next_move(table)
 
@@ -154,7 +157,7 @@ def test_a_guest_is_asked_at_once_and_waited_for_before_more_is_spent() -> None:
     debate = a_debate(voices=(*THREE, GUEST), guests=2)
     table = a_table(debate)
 
-    assert next_move(table) == AskGuests(voices=(GUEST,), round=1)
+    assert next_move(table) == AskGuests(debaters=(GUEST,), round=1)
     table = replace(table, posted=frozenset({"said:1:guest:ben"}))
     assert asked(next_move(table))[0] == ["a:1", "b:1"]
     table = replace(table, notes=(said("a:1", "yes"), said("b:1", "no")))
@@ -170,7 +173,7 @@ def test_guests_who_answered_are_asked_again_in_the_critique_round() -> None:
     notes = [said(v.name, f"c:{v.name}") for v in (*THREE, GUEST)]
     table = a_table(debate, *notes)
 
-    assert next_move(table) == AskGuests(voices=(GUEST,), round=2)
+    assert next_move(table) == AskGuests(debaters=(GUEST,), round=2)
     posted = replace(table, posted=frozenset({"said:2:guest:ben"}))
     assert asked(next_move(posted)) == (["a:1", "b:1", "c:1"], 2)
     again = [said(v.name, f"c:{v.name}", 2) for v in THREE]
@@ -195,8 +198,8 @@ def near(one: str, other: str, *, same: bool | None) -> Note:
     return note(NoteKind.SAME, near_name(debate, pair[0], pair[1]), body=body)
 
 
-def _said_as(key: str) -> Said:
-    return Said(voice="x", round=1, answer=key, key=key, shown=key)
+def _said_as(key: str) -> DebaterAnswer:
+    return DebaterAnswer(voice="x", round=1, answer=key, key=key, shown=key)
 
 
 def test_a_judge_is_asked_last_and_only_where_it_matters() -> None:
@@ -209,7 +212,7 @@ def test_a_judge_is_asked_last_and_only_where_it_matters() -> None:
     assert (move.one.key, move.other.key) == ("NYC", "New York")
     apart = near("NYC", "New York", same=False)
     assert isinstance(next_move(a_table(two, *answers, apart)), Conclude)
-    poor = a_table(two, *answers, unsure, left=Left(tokens=1))
+    poor = a_table(two, *answers, unsure, left=RemainingBudget(tokens=1))
     assert isinstance(next_move(poor), Conclude)
 
 
@@ -240,7 +243,7 @@ def test_open_answers_are_two_to_four_by_thoroughness() -> None:
         debate = a_debate(OPEN, voices, thoroughness=how)
         answers = [said(v.name, v.name) for v in voices[:many]]
         assert isinstance(next_move(a_table(debate, *answers)), AskBetter), how
-        assert isinstance(next_move(a_table(debate, *answers[:-1])), AskVoices), how
+        assert isinstance(next_move(a_table(debate, *answers[:-1])), AskDebaters), how
 
 
 def test_open_answers_are_judged_in_both_orders_by_who_did_not_write_them() -> None:
@@ -265,7 +268,7 @@ def test_a_text_is_written_out_of_open_answers_by_whoever_is_there() -> None:
     move = next_move(table)
     assert isinstance(move, AskSynthesis)
     assert [each.voice for each in move.said] == ["a:1", "b:1"]
-    poor = replace(table, left=Left(tokens=1))
+    poor = replace(table, left=RemainingBudget(tokens=1))
     assert next_move(poor) == Skip(what="synthesis", why=BUDGET)
     unjudged = replace(poor, notes=table.notes[:2])
     assert next_move(unjudged) == Skip(what="judging", why=BUDGET)
@@ -331,12 +334,12 @@ def test_one_answer_alone_says_that_it_is_alone() -> None:
 
 def test_the_beginning_of_the_material_is_for_two_that_can_be_paid_for() -> None:
     debate = a_debate(replace(YES_NO, material="word " * 2_000), THREE[:2])
-    short = a_table(debate).desk.first(THREE[0], short=True)
+    short = a_table(debate).prompt_inputs.first(THREE[0], short=True)
     one = a_table(debate).cost(THREE[0], short).tokens
 
-    assert next_move(a_table(debate, left=Left(tokens=one))) == Conclude(Why.BUDGET)
-    both = next_move(a_table(debate, left=Left(tokens=2 * one)))
-    assert isinstance(both, AskVoices)
+    assert next_move(a_table(debate, left=RemainingBudget(tokens=one))) == Conclude(Why.BUDGET)
+    both = next_move(a_table(debate, left=RemainingBudget(tokens=2 * one)))
+    assert isinstance(both, AskDebaters)
     assert both.short
 
 
@@ -364,20 +367,20 @@ def test_where_only_guests_are_there_nobody_writes_a_text() -> None:
 def test_an_open_question_that_cannot_be_paid_for_ends_for_want_of_budget() -> None:
     debate = a_debate(OPEN)
 
-    assert next_move(a_table(debate, left=Left(tokens=1))) == Conclude(Why.BUDGET)
+    assert next_move(a_table(debate, left=RemainingBudget(tokens=1))) == Conclude(Why.BUDGET)
     material = a_debate(replace(OPEN, material="word " * 900))
     short = next_move(
-        a_table(material, said("a:1", "x"), said("b:1", "y"), left=Left(tokens=1_400))
+        a_table(material, said("a:1", "x"), said("b:1", "y"), left=RemainingBudget(tokens=1_400))
     )
-    assert isinstance(short, AskVoices)
+    assert isinstance(short, AskDebaters)
     assert short.short
 
 
 def test_a_judge_is_a_model_that_is_held_to_a_maximum_if_there_is_one() -> None:
-    agent = a_voice("agent:x", kind=VoiceKind.AGENT)
+    agent = a_voice("agent:x", kind=DebaterKind.AGENT)
     wild = a_voice("p:1", bounded=False)
     table = a_table(a_debate(voices=(agent, wild, *THREE)))
-    sheet = table.desk.same("x", "y")
+    sheet = table.prompt_inputs.same("x", "y")
 
     judge = best_judge(table, sheet, whose=("a:1",))
     assert judge is not None
@@ -440,7 +443,7 @@ def test_answers_that_nobody_compared_then_are_taken_as_they_are() -> None:
     again = Rehearsal(
         whole=whole,
         rules=debate.rules,
-        panel=panel_of(TEXT, debate.voices, ()),
+        panel=panel_of(TEXT, debate.debaters, ()),
         personas=BUILT_IN,
         count=words,
     )()

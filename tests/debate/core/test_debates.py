@@ -6,12 +6,12 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.debate.core.debaters import Tariff, VoiceReply
+from portico.debate.core.debaters import DebaterReply, Tariff
 from portico.debate.core.debates import (
+    DebaterAnswer,
     Estimate,
-    Left,
     NoteKind,
-    Said,
+    RemainingBudget,
     charged,
     charged_at_most,
     left_of,
@@ -34,7 +34,7 @@ def test_a_bounded_voice_is_never_charged_beyond_what_was_reserved(
     prompt: int, output: int, money: Decimal, text: str
 ) -> None:
     reserve = reserve_for(DEAR, (text, "the question"), 100, words)
-    reply = VoiceReply(
+    reply = DebaterReply(
         text=text, prompt_tokens=prompt, output_tokens=output, cost=Cost(money=money)
     )
 
@@ -59,7 +59,7 @@ def test_other_alphabets_are_reserved_more_for_and_one_foreign_word_is_no_foreig
 
 def test_guests_cost_nothing() -> None:
     reserve = reserve_for(GUEST, ("a question",), 100, words)
-    reply = VoiceReply(text="x", prompt_tokens=10**6, output_tokens=10**6)
+    reply = DebaterReply(text="x", prompt_tokens=10**6, output_tokens=10**6)
 
     assert reserve.cost == charged(GUEST, reserve, reply).cost == NOTHING
 
@@ -67,7 +67,7 @@ def test_guests_cost_nothing() -> None:
 def test_a_voice_without_a_maximum_is_charged_with_all_of_it() -> None:
     wild = replace(DEAR, bounded=False)
     reserve = reserve_for(wild, ("a question",), 100, words)
-    reply = VoiceReply(text="x", prompt_tokens=1_000, output_tokens=2_000)
+    reply = DebaterReply(text="x", prompt_tokens=1_000, output_tokens=2_000)
 
     charge = charged(wild, reserve, reply)
 
@@ -88,16 +88,20 @@ def test_what_nobody_knows_the_cost_of_costs_all_that_was_reserved() -> None:
 def test_what_is_left_is_never_negative_and_shared_evenly() -> None:
     spent = Cost(tokens=Tokens(150), money=Decimal(3))
 
-    assert left_of(Cap(tokens=100, money=Decimal(2)), spent) == Left(0, Decimal(0))
-    assert left_of(Cap(), spent) == Left()
-    assert Left(10).least(Left(None, Decimal(2))) == Left(10, Decimal(2))
-    assert Left(10, Decimal(5)).least(Left(3, Decimal(9))) == Left(3, Decimal(5))
-    assert share_of(Left(100, Decimal(1)), 4) == Cap(tokens=25, money=Decimal("0.25"))
-    assert share_of(Left(), 4) == Cap()
+    assert left_of(Cap(tokens=100, money=Decimal(2)), spent) == RemainingBudget(0, Decimal(0))
+    assert left_of(Cap(), spent) == RemainingBudget()
+    assert RemainingBudget(10).least(RemainingBudget(None, Decimal(2))) == RemainingBudget(
+        10, Decimal(2)
+    )
+    assert RemainingBudget(10, Decimal(5)).least(RemainingBudget(3, Decimal(9))) == RemainingBudget(
+        3, Decimal(5)
+    )
+    assert share_of(RemainingBudget(100, Decimal(1)), 4) == Cap(tokens=25, money=Decimal("0.25"))
+    assert share_of(RemainingBudget(), 4) == Cap()
 
 
-def a_said(key: str) -> Said:
-    return Said(voice=key, round=1, answer=key, key=key, shown=f"shown {key}")
+def a_said(key: str) -> DebaterAnswer:
+    return DebaterAnswer(voice=key, round=1, answer=key, key=key, shown=f"shown {key}")
 
 
 def test_what_means_the_same_has_one_key_and_a_pair_one_name() -> None:
@@ -124,7 +128,7 @@ def test_what_means_the_same_has_one_key_and_a_pair_one_name() -> None:
 
 
 ESTIMATE = Estimate(
-    voices=(),
+    debaters=(),
     most_tokens=9_000,
     most_money=Decimal(3),
     most_calls=8,

@@ -107,7 +107,7 @@ def test_a_decision_tells_its_dissent_its_weights_and_who_was_asked() -> None:
 
     assert (decision.verdict, decision.why, decision.answer) == (Verdict.DECIDED, Why.CERTAIN, "1")
     assert [each.shown for each in decision.dissent] == ["2"]
-    assert decision.options[0].voices == ("v0", "v1", "v2")
+    assert decision.options[0].debaters == ("v0", "v1", "v2")
     assert decision.asked == 4
     assert 1 < decision.n_eff < 4
     assert decision.rule == "cold"
@@ -127,7 +127,7 @@ def test_rounds_are_pooled(panel: Panel) -> None:
     decision = decide(panel, [*said("1122"), again(3, "1", "it was doubled")], VOTE, Why.ALL_ASKED)
 
     assert decision.options[0].shown == "1"
-    assert decision.options[0].voices == ("v0", "v1", "v3")
+    assert decision.options[0].debaters == ("v0", "v1", "v3")
 
 
 def test_it_is_settled_by_certainty_or_by_thoroughness(panel: Panel) -> None:
@@ -155,12 +155,12 @@ def test_the_blind_pair_is_of_two_families_and_of_the_best_records() -> None:
 
     first = next_voice(panel, [], [(each, 10) for each in team], VOTE)
     assert first is not None
-    left = [(each, 10) for each in team if each is not first.voice]
+    left = [(each, 10) for each in team if each is not first.debater]
     second = next_voice(panel, [], left, VOTE)
 
-    assert first.voice.name == "v1"
+    assert first.debater.name == "v1"
     assert second is not None
-    assert second.voice.name == "v2"
+    assert second.debater.name == "v2"
     assert "another family" in second.why
     third = next_voice(panel, [], left[:1], VOTE)
     assert third is not None
@@ -171,7 +171,7 @@ def test_of_equals_the_cheapest_is_asked(panel: Panel) -> None:
     found = next_voice(panel, said("12"), [(FIVE[2], 900), (FIVE[3], 100)], VOTE)
 
     assert found is not None
-    assert found.voice is FIVE[3]
+    assert found.debater is FIVE[3]
 
 
 def test_nobody_is_asked_where_it_adds_too_little(panel: Panel) -> None:
@@ -338,7 +338,7 @@ def test_equal_texts_are_one_answer_and_as_strong_as_their_voices() -> None:
 
     alike = decide_open(panel, said("aaa"), [], VOTE, Why.ALL_ASKED)
     assert (alike.verdict, alike.answer, len(alike.options)) == (Verdict.DECIDED, "a", 1)
-    assert alike.options[0].voices == ("v0", "v1", "v2")
+    assert alike.options[0].debaters == ("v0", "v1", "v2")
     most = decide_open(panel, said("aba"), [("v0", "v2", "v0")], VOTE, Why.ALL_ASKED)
     assert most.answer == "a"
     assert most.probability == pytest.approx(2 / 3)

@@ -13,31 +13,31 @@ from hypothesis import strategies as st
 from portico.debate.core.analysis import plan_sheet
 from portico.debate.core.debaters import (
     BUILT_IN,
+    DebaterReply,
     Persona,
-    VoiceReply,
     dealt,
     merged_text,
     narrowest,
 )
-from portico.debate.core.debates import Decision, Option, Said, Verdict, Why, charged
+from portico.debate.core.debates import DebaterAnswer, Decision, Option, Verdict, Why, charged
 from portico.debate.core.events import (
     TYPES,
     DebateEnded,
-    GuestsWanted,
-    Happening,
+    DebateEvent,
+    DebateProgress,
+    DebaterAnswered,
+    DebaterAsked,
+    DebaterFailed,
+    DebaterSpoke,
+    GuestsInvited,
     PartBegan,
     RoundBegan,
     Skipped,
-    Standing,
-    VoiceAnswered,
-    VoiceAsked,
-    VoiceFailed,
-    VoiceSpoke,
     happening_json,
     happening_of,
 )
 from portico.debate.core.prompts import (
-    Desk,
+    PromptInputs,
     Unusable,
     Vote,
     objects_in,
@@ -60,12 +60,18 @@ from tests.debate.core.tables import GUEST, YES_NO, words
 VOICE = a_voice("a:1")
 
 
-def a_desk(question: Question = YES_NO, preset: Preset = Preset.DEBATE, seed: int = 7) -> Desk:
-    return Desk(question=question, rules=rules_of(preset, 0.5), personas=BUILT_IN, seed=seed)
+def a_desk(
+    question: Question = YES_NO, preset: Preset = Preset.DEBATE, seed: int = 7
+) -> PromptInputs:
+    return PromptInputs(
+        question=question, rules=rules_of(preset, 0.5), personas=BUILT_IN, seed=seed
+    )
 
 
-def a_said(voice: str, answer: str, rationale: str = "", confidence: float = 0.123) -> Said:
-    return Said(
+def a_said(
+    voice: str, answer: str, rationale: str = "", confidence: float = 0.123
+) -> DebaterAnswer:
+    return DebaterAnswer(
         voice=voice,
         round=1,
         answer=answer,
@@ -171,7 +177,7 @@ def test_judges_see_two_answers_and_not_whose_they_are() -> None:
 
     assert "a:1" not in better.prompt
     assert better.prompt.index("Text one") < better.prompt.index("Text two")
-    assert better.most_output == same.most_output == 512
+    assert better.max_output_tokens == same.max_output_tokens == 512
     assert "mean the same" in same.prompt
 
 
@@ -238,7 +244,7 @@ def test_the_form_is_reserved_for_as_well_since_a_server_may_be_sent_it() -> Non
     reserve = sheet.reserve(VOICE, words)
     form = words(json.dumps(sheet.schema))
     sent = words(sheet.system) + words(sheet.prompt) + form
-    reply = VoiceReply(text="x", prompt_tokens=sent + 300, output_tokens=1)
+    reply = DebaterReply(text="x", prompt_tokens=sent + 300, output_tokens=1)
 
     assert reserve.counted == sent - form
     assert charged(VOICE, reserve, reply).prompt == sent + 300
@@ -310,7 +316,7 @@ def vote(text: str, question: Question = TRUTH) -> Vote:
 
 def shown(text: str, question: Question) -> str:
     said = read_said(text, question, "a:1", 1)
-    assert isinstance(said, Said), said
+    assert isinstance(said, DebaterAnswer), said
     return said.shown
 
 
@@ -429,7 +435,7 @@ def test_what_says_nothing_is_nothing_and_an_open_answer_goes_by_its_voice() -> 
 
     said = read_said("Because.", ESSAY, "a:1", 1)
 
-    assert isinstance(said, Said)
+    assert isinstance(said, DebaterAnswer)
     assert (said.key, said.shown) == ("a:1", "Because.")
 
     said = read_said('{"answer": "elephant"}', COLOUR, "a:1", 1)
@@ -439,13 +445,13 @@ def test_what_says_nothing_is_nothing_and_an_open_answer_goes_by_its_voice() -> 
 
 def test_a_changed_answer_counts_only_with_an_error_that_it_names() -> None:
     first = read_said('{"answer": "yes"}', TRUTH, "a:1", 1)
-    assert isinstance(first, Said)
+    assert isinstance(first, DebaterAnswer)
 
     silent = said_of(Vote(answer="no"), TRUTH, "a:1", 2, first=first)
     named = said_of(Vote(answer="no", changed_because="a slip"), TRUTH, "a:1", 2, first=first)
     kept = said_of(Vote(answer="Yes"), TRUTH, "a:1", 2, first=first)
 
-    assert [each.shown for each in (silent, named, kept) if isinstance(each, Said)] == [
+    assert [each.shown for each in (silent, named, kept) if isinstance(each, DebaterAnswer)] == [
         "yes",
         "no",
         "yes",
@@ -509,9 +515,9 @@ def test_hostile_texts_are_read_in_no_time(text: str, question: Question) -> Non
 def test_any_text_is_a_vote_or_none(text: str, question: Question) -> None:
     said = read_said(text, question, "a:1", 1)
 
-    if isinstance(said, Said):
+    if isinstance(said, DebaterAnswer):
         json.dumps(said.as_json()).encode()
-        assert Said.from_json(said.as_json()) == said
+        assert DebaterAnswer.from_json(said.as_json()) == said
         assert "\x00" not in said.answer
     else:
         assert said.code
@@ -531,7 +537,7 @@ _JSON = st.recursive(
 def test_any_json_is_a_vote_or_none(value: dict[str, object], question: Question) -> None:
     said = read_said(json.dumps(value), question, "a:1", 1)
 
-    if isinstance(said, Said):
+    if isinstance(said, DebaterAnswer):
         assert said.confidence is None or 0 <= said.confidence <= 1
         said.answer.encode()
 
@@ -541,7 +547,7 @@ DECISION = Decision(
     why=Why.CERTAIN,
     answer="80",
     probability=0.9,
-    options=(Option(key="c:1", shown="80", probability=0.9, voices=("a", "b")),),
+    options=(Option(key="c:1", shown="80", probability=0.9, debaters=("a", "b")),),
     n_eff=1.5,
     rule="cold",
     weights=(("a", 1.25),),
@@ -550,7 +556,7 @@ DECISION = Decision(
     asked=2,
     saved_tokens=7,
 )
-NOTHING_YET = Standing(
+NOTHING_YET = DebateProgress(
     options=(),
     spent_tokens=0,
     reserved_tokens=9,
@@ -558,11 +564,11 @@ NOTHING_YET = Standing(
     spent_money=Decimal(0),
     cap_money=None,
 )
-EVERY_HAPPENING: list[Happening] = [
+EVERY_HAPPENING: list[DebateEvent] = [
     RoundBegan(round=2, voices=("a", "b#2")),
-    VoiceAsked(voice="a", round=1, reserved_tokens=900, why="It is the first."),
-    VoiceSpoke(voice="a", round=1, text="Hm \x00 \ud800"),
-    VoiceAnswered(
+    DebaterAsked(voice="a", round=1, reserved_tokens=900, why="It is the first."),
+    DebaterSpoke(voice="a", round=1, text="Hm \x00 \ud800"),
+    DebaterAnswered(
         voice="a",
         round=1,
         answer="80",
@@ -572,7 +578,7 @@ EVERY_HAPPENING: list[Happening] = [
         money=Decimal("0.0025"),
         seconds=1.5,
     ),
-    VoiceAnswered(
+    DebaterAnswered(
         voice="a",
         round=2,
         answer="80",
@@ -582,9 +588,9 @@ EVERY_HAPPENING: list[Happening] = [
         money=Decimal(0),
         seconds=0.0,
     ),
-    VoiceFailed(voice="a", round=1, code="voice_away", why="Nobody is there."),
+    DebaterFailed(voice="a", round=1, code="voice_away", why="Nobody is there."),
     NOTHING_YET,
-    Standing(
+    DebateProgress(
         options=(("80", 0.75), ("22", 0.2)),
         spent_tokens=10,
         reserved_tokens=0,
@@ -593,7 +599,7 @@ EVERY_HAPPENING: list[Happening] = [
         cap_money=Decimal("2.50"),
     ),
     Skipped(what="critique", why="budget", saved_tokens=300),
-    GuestsWanted(seats=2),
+    GuestsInvited(seats=2),
     PartBegan(debate="dbt_x", question="Why?"),
     DebateEnded(decision=DECISION, status="decided", tokens=9, money=Decimal(1), seconds=2.0),
     DebateEnded(decision=None, status="failed", tokens=0, money=Decimal(0), seconds=0.0),
@@ -601,7 +607,7 @@ EVERY_HAPPENING: list[Happening] = [
 
 
 @pytest.mark.parametrize("happening", EVERY_HAPPENING, ids=lambda each: type(each).__name__)
-def test_it_comes_back_as_it_was(happening: Happening) -> None:
+def test_it_comes_back_as_it_was(happening: DebateEvent) -> None:
     type_, facts = happening_json(happening)
 
     assert happening_of(type_, json.loads(json.dumps(facts))) == happening

@@ -202,7 +202,7 @@ def test_what_was_not_done_is_told_with_its_reason(
 
 
 def an_option(shown: str, probability: float) -> Option:
-    return Option(key=shown, shown=shown, probability=probability, voices=("one",))
+    return Option(key=shown, shown=shown, probability=probability, debaters=("one",))
 
 
 def a_decision(verdict: Verdict, why: Why, *options: Option, **more: Any) -> Decision:

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from portico.debate.core.conduct import conclusion
-from portico.debate.core.debates import Known, Outcome, Said, Source, WholeDebate, Why
+from portico.debate.core.debates import (
+    DebaterAnswer,
+    KnownOutcome,
+    Outcome,
+    Source,
+    WholeDebate,
+    Why,
+)
 from portico.debate.core.panel import next_voice, panel_of, settled, standing
 from portico.debate.core.questions import Preset, Question, QuestionKind, rules_of
 from portico.debate.core.vote_weights import (
@@ -43,7 +50,7 @@ from portico.debate.core.vote_weights import (
 )
 from portico.debate.core.votes import (
     ENOUGH,
-    Lesson,
+    OpenAnswerModel,
     Tallied,
     decide,
     kin_of,
@@ -316,7 +323,7 @@ def test_where_nothing_was_decided_nothing_is_known_unless_the_answer_is_said() 
 PLAIN, LONG = "n:12", "n:123456/78901"
 
 
-def taught(count: int = 260) -> list[Known]:
+def taught(count: int = 260) -> list[KnownOutcome]:
     """Plain answers are right, long ones are not; where all are long nobody ever is."""
     past = []
     for turn in range(count):
@@ -333,14 +340,14 @@ def taught(count: int = 260) -> list[Known]:
 
 
 @cache
-def _taught_once() -> Lesson:
+def _taught_once() -> OpenAnswerModel:
     found = lesson_of(taught())
     assert found is not None
     return found
 
 
 @pytest.fixture
-def lesson() -> Lesson:
+def lesson() -> OpenAnswerModel:
     return _taught_once()
 
 
@@ -350,7 +357,7 @@ def test_too_few_teach_nothing() -> None:
     assert lesson_of([known("1", "1", choices=None)] * 400) is None
 
 
-def test_a_tie_is_broken_by_looks_which_never_outweigh_a_vote(lesson: Lesson) -> None:
+def test_a_tie_is_broken_by_looks_which_never_outweigh_a_vote(lesson: OpenAnswerModel) -> None:
     posterior = lesson.posterior(tallied_keys([LONG, PLAIN], "general"))
 
     assert posterior.top == PLAIN
@@ -365,7 +372,7 @@ def test_a_tie_is_broken_by_looks_which_never_outweigh_a_vote(lesson: Lesson) ->
 def test_a_majority_that_looks_worse_is_no_tie() -> None:
     panel = panel_of(NUMBER, voices(5), taught())
     answers = [
-        Said(voice=f"v{at}", round=1, answer=key, key=key, shown=key)
+        DebaterAnswer(voice=f"v{at}", round=1, answer=key, key=key, shown=key)
         for at, key in enumerate((LONG, LONG, LONG, PLAIN, PLAIN))
     ]
 
@@ -383,7 +390,7 @@ def test_what_is_learnt_is_a_probability(keys: list[str]) -> None:
     assert len(posterior.likely) == len(set(keys))
 
 
-def test_asking_on_is_worth_more_where_somebody_may_be_right(lesson: Lesson) -> None:
+def test_asking_on_is_worth_more_where_somebody_may_be_right(lesson: OpenAnswerModel) -> None:
     hopeful = lesson.gain(tallied_keys([PLAIN, LONG], "general"))
     hopeless = lesson.gain(tallied_keys([LONG, "n:98765/4321"], "general"))
 

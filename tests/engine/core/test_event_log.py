@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.engine.core.errors import BadCursor
-from portico.engine.core.event_log import Piece, Ring, bound_to, packed, unpacked
+from portico.engine.core.errors import InvalidCursor
+from portico.engine.core.event_log import EncodedEvent, Ring, bound_to, packed, unpacked
 from portico.testing.guard import a_space
 
 
-def entry(number: int, size: int = 1) -> Piece:
-    return Piece(number, "a.b", b"x" * size)
+def entry(number: int, size: int = 1) -> EncodedEvent:
+    return EncodedEvent(number, "a.b", b"x" * size)
 
 
-def aside(position: int, text: bytes = b"~") -> Piece:
-    return Piece(position, None, text)
+def aside(position: int, text: bytes = b"~") -> EncodedEvent:
+    return EncodedEvent(position, None, text)
 
 
 def numbers(ring: Ring, place: int) -> list[int]:
@@ -26,7 +26,7 @@ def test_a_reader_goes_on_after_what_it_has_seen() -> None:
     for number in (4, 5, 7):
         ring.add(entry(number))
 
-    assert [ring.place(position) for position in (2, 3, 4, 5, 6, 7, 8)] == [
+    assert [ring.offset_at(position) for position in (2, 3, 4, 5, 6, 7, 8)] == [
         None,
         0,
         1,
@@ -39,7 +39,7 @@ def test_a_reader_goes_on_after_what_it_has_seen() -> None:
     ring = Ring(0)
     ring.pass_over(5)
 
-    assert (ring.position, ring.place(5), ring.place(6)) == (5, 0, None)
+    assert (ring.position, ring.offset_at(5), ring.offset_at(6)) == (5, 0, None)
 
 
 def test_a_reader_gets_the_asides_since_the_last_entry_that_it_has_seen() -> None:
@@ -47,8 +47,8 @@ def test_a_reader_gets_the_asides_since_the_last_entry_that_it_has_seen() -> Non
     for piece in (entry(1), aside(1, b"old"), entry(2), aside(2, b"new")):
         ring.add(piece)
 
-    assert [piece.told for piece in ring.since(ring.place(2) or 0).pieces] == [b"new"]
-    assert ring.place(1) == 1
+    assert [piece.told for piece in ring.since(ring.offset_at(2) or 0).pieces] == [b"new"]
+    assert ring.offset_at(1) == 1
 
 
 def test_what_is_too_much_or_too_large_falls_out_and_its_readers_go_back_to_the_log() -> None:
@@ -56,7 +56,7 @@ def test_what_is_too_much_or_too_large_falls_out_and_its_readers_go_back_to_the_
     for number in (1, 2, 3):
         ring.add(entry(number))
 
-    assert (ring.floor, ring.place(0), ring.place(1)) == (1, None, 1)
+    assert (ring.floor, ring.offset_at(0), ring.offset_at(1)) == (1, None, 1)
     assert not ring.holds(0)
     assert ring.holds(1)
 
@@ -70,11 +70,11 @@ def test_what_is_too_much_or_too_large_falls_out_and_its_readers_go_back_to_the_
     ring.add(aside(1))
     ring.add(entry(2))
 
-    assert (ring.floor, ring.place(1)) == (1, 1)
+    assert (ring.floor, ring.offset_at(1)) == (1, 1)
 
 
 def test_a_stretch_is_made_once_for_all_and_is_not_endless() -> None:
-    assert Piece(1, "a.b", b"id: 1\nevent", 6).told == b"event"
+    assert EncodedEvent(1, "a.b", b"id: 1\nevent", 6).told == b"event"
 
     ring = Ring(0)
     ring.add(entry(1))
@@ -109,7 +109,7 @@ def test_whoever_has_a_place_misses_nothing_and_gets_nothing_twice(
         else:
             ring.pass_over(number)
 
-    place = ring.place(seen)
+    place = ring.offset_at(seen)
 
     expected = [number for number, shown in enumerate(visible, 1) if shown and number > seen]
     if place is not None:
@@ -138,7 +138,7 @@ def test_its_length_tells_how_many_topics_and_nothing_else(
 
 
 def test_bytes_for_more_or_fewer_topics_are_no_cursor() -> None:
-    with pytest.raises(BadCursor):
+    with pytest.raises(InvalidCursor):
         unpacked(["a", "b"], packed({"a": 1}))
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.engine.core.errors import AlreadyProvisioned, KeyReused, SchemaBehind, StoreBusy
-from portico.engine.core.idempotency import Answer, Claim
+from portico.engine.core.idempotency import Claim, StoredResponse
 from portico.engine.core.store import Source, StoreInfo, StoreStatus
 
 
@@ -32,11 +32,11 @@ def test_what_is_kept_of_an_asking_holds_no_secret_and_no_long_key() -> None:
 
     assert "hunter2" not in repr(claim)
 
-    answer = Answer({"id": "1", "key": None}, shown_once={"key": "ptc_…"})
+    answer = StoredResponse({"id": "1", "key": None}, shown_once={"key": "ptc_…"})
 
     assert answer.first() == {"id": "1", "key": "ptc_…"}
-    assert answer.kept == {"id": "1", "key": None}
-    assert Answer({"id": "1"}).first() == {"id": "1"}
+    assert answer.stored == {"id": "1", "key": None}
+    assert StoredResponse({"id": "1"}).first() == {"id": "1"}
 
     error = KeyReused("k" * 5000)
 

@@ -7,7 +7,15 @@ import pytest
 
 from portico.engine.core.errors import OwnTopic, PasswordRefused, RunNotFound, StoreOutdated
 from portico.engine.core.retention import Forgotten
-from portico.engine.core.runs import Failure, Leg, Place, Queue, RunStatus, Turn, failure_of
+from portico.engine.core.runs import (
+    Activation,
+    Failure,
+    QueueConfig,
+    QueuedActivation,
+    QueuePlacement,
+    RunStatus,
+    failure_of,
+)
 from portico.kernel.ids import RunId
 
 RUN = RunId(UUID(int=7))
@@ -21,16 +29,20 @@ def test_a_run_is_over_when_nobody_carries_it_on_unasked(status: RunStatus) -> N
 
 
 def test_a_leg_is_known_by_its_name_and_has_a_place_in_line() -> None:
-    leg = Leg(RUN, 12)
+    leg = Activation(RUN, 12)
 
     assert leg.name == "00000000-0000-0000-0000-000000000007:12"
-    assert Leg.parse(leg.name) == leg
+    assert Activation.parse(leg.name) == leg
 
-    turn = Turn(Leg(RUN, 1), Place(partition="ana"))
+    turn = QueuedActivation(Activation(RUN, 1), QueuePlacement(partition="ana"))
 
-    assert (turn.place.queue, turn.place.partition, turn.place.priority) == ("runs", "ana", 0)
+    assert (turn.placement.queue, turn.placement.partition, turn.placement.priority) == (
+        "runs",
+        "ana",
+        0,
+    )
 
-    queue = Queue(name="runs")
+    queue = QueueConfig(name="runs")
 
     assert (queue.a_process, queue.everywhere, queue.a_partition) == (None, None, None)
 

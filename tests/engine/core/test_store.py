@@ -8,7 +8,7 @@ import pytest
 from portico.engine.core.errors import SchemaAhead, SchemaEdited
 from portico.engine.core.store import (
     Applied,
-    Finding,
+    CheckResult,
     Migration,
     Patience,
     State,
@@ -116,6 +116,6 @@ def test_as_it_comes_it_tries_for_a_minute_and_no_longer() -> None:
     ],
 )
 def test_one_broken_thing_outweighs_all_that_is_good(states: list[State], found: State) -> None:
-    findings = [Finding(check=str(state), state=state, detail="") for state in states]
+    findings = [CheckResult(check=str(state), state=state, detail="") for state in states]
 
     assert worst(findings) is found

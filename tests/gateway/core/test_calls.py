@@ -11,13 +11,13 @@ from portico.gateway.core.approved_calls import answer_of, question_of
 from portico.gateway.core.calls import (
     MARGIN,
     UNBOUNDED,
-    Answer,
     Call,
     CallId,
     CallOutcome,
-    Figures,
+    CallStats,
+    ClientCapability,
+    ToolResult,
     Verb,
-    Wanted,
     claim_of,
     for_the_record,
     lost,
@@ -29,7 +29,7 @@ from portico.gateway.core.errors import (
 )
 from portico.gateway.core.results import answer_from, answer_kept, beginning, pages, text_of
 from portico.guard.core.approvals import AnswerKind
-from portico.guard.core.policy import Danger, Mark
+from portico.guard.core.policy import ArgumentWarning, Danger
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonValue, kept
@@ -54,7 +54,7 @@ def test_an_effect_has_one_door_and_what_is_unknown_has_the_last() -> None:
 
 
 def test_the_size_of_an_answer_counts_texts_images_and_what_is_embedded() -> None:
-    answer = Answer(
+    answer = ToolResult(
         [
             {"type": "text", "text": "four"},
             {"type": "image", "data": "12345678"},
@@ -69,8 +69,8 @@ def test_the_size_of_an_answer_counts_texts_images_and_what_is_embedded() -> Non
 def test_nothing_called_has_failed_never() -> None:
     none = timedelta()
 
-    assert Figures("a", 0, 0, none, none, none, None).error_rate == 0
-    assert Figures("a", 4, 1, none, none, none, None).error_rate == 0.25
+    assert CallStats("a", 0, 0, none, none, none, None).error_rate == 0
+    assert CallStats("a", 4, 1, none, none, none, None).error_rate == 0.25
 
 
 def test_what_its_caller_gave_up_did_not_go_wrong() -> None:
@@ -114,9 +114,9 @@ CALL = CallId.mint(BEGINNING, SeededEntropy())
 
 
 def test_it_comes_back_as_it_was() -> None:
-    rows: list[Answer] = [
-        Answer([{"type": "text", "text": "hello"}]),
-        Answer([], structured={"a": [1, None]}, failed=True, meta={"x": "y"}),
+    rows: list[ToolResult] = [
+        ToolResult([{"type": "text", "text": "hello"}]),
+        ToolResult([], structured={"a": [1, None]}, failed=True, meta={"x": "y"}),
     ]
 
     for answer in rows:
@@ -133,9 +133,9 @@ def test_what_was_kept_of_something_else_is_none() -> None:
 def test_of_something_bent_the_rest_comes_back() -> None:
     bent: JsonValue = {"call": str(CALL), "content": "no list", "meta": 1}
 
-    assert answer_from(bent) == (Answer([]), CALL)
+    assert answer_from(bent) == (ToolResult([]), CALL)
     assert answer_from({"call": str(CALL), "content": [1, {"type": "text"}]}) == (
-        Answer([{"type": "text"}]),
+        ToolResult([{"type": "text"}]),
         CALL,
     )
 
@@ -158,26 +158,26 @@ def test_a_page_ends_with_a_line_or_else_with_a_word() -> None:
 
 
 def test_the_text_of_an_answer_is_its_texts_in_order() -> None:
-    answer = Answer([{"type": "text", "text": "a"}, IMAGE, {"type": "text", "text": "b"}])
+    answer = ToolResult([{"type": "text", "text": "a"}, IMAGE, {"type": "text", "text": "b"}])
 
     assert text_of(answer) == "a\nb"
 
 
 def test_the_text_of_a_resource_is_text_too() -> None:
-    answer = Answer([{"type": "resource", "resource": {"uri": "a:b", "text": "inside"}}])
+    answer = ToolResult([{"type": "resource", "resource": {"uri": "a:b", "text": "inside"}}])
 
     assert text_of(answer) == "inside"
     assert beginning(answer, 3, "[more]").content[0] == {"type": "text", "text": "ins"}
 
 
 def test_a_structured_form_that_says_much_more_stands_for_the_texts() -> None:
-    answer = Answer([{"type": "text", "text": "see below"}], structured={"rows": ["x"] * 500})
+    answer = ToolResult([{"type": "text", "text": "see below"}], structured={"rows": ["x"] * 500})
 
     assert text_of(answer).startswith('{"rows":')
 
 
 def test_the_beginning_has_the_first_page_the_images_and_how_to_go_on() -> None:
-    answer = Answer([{"type": "text", "text": "one two three"}, IMAGE], structured={"n": 1})
+    answer = ToolResult([{"type": "text", "text": "one two three"}, IMAGE], structured={"n": 1})
 
     shown = beginning(answer, 8, "[more]")
 
@@ -226,12 +226,12 @@ ANA = a_person("ana")
 
 def test_the_question_says_what_and_offers_three_answers() -> None:
     act = an_act(ANA, tool="mail.send", to="bob@else.example", text="x" * 3_000, many=[1, {"a": 2}])
-    marks = (Mark("/to", Danger.RECIPIENT),)
+    marks = (ArgumentWarning("/to", Danger.RECIPIENT),)
 
     question = question_of(an_approval(ANA, act=act, marks=marks))
     said = str(question.params["message"])
 
-    assert question.wanted is Wanted.ELICITATION
+    assert question.wanted is ClientCapability.ELICITATION
     assert "to: bob@else.example (recipient)" in said
     assert "… and 1,000 more" in said
     assert 'many: [1,{"a":2}]' in said
@@ -260,14 +260,16 @@ def test_what_is_marked_is_whole_and_says_why() -> None:
     given: dict[str, Any] = {"x/command": "y" * 3_000, "b": {"c": "z"}, "d": 1}
     act = an_act(ANA, **given)
     marks = (
-        Mark("/x~1command", Danger.HIDDEN),
-        Mark("/x~1command", Danger.COMMAND),
-        Mark("/b/c", Danger.PATH),
+        ArgumentWarning("/x~1command", Danger.HIDDEN),
+        ArgumentWarning("/x~1command", Danger.COMMAND),
+        ArgumentWarning("/b/c", Danger.PATH),
     )
     asked = an_approval(ANA, act=act, marks=marks)
 
     said = str(question_of(asked).params["message"]).split("\n")
-    every = question_of(replace(asked, marks=(Mark("", Danger.UNSEEN),))).params["message"]
+    every = question_of(replace(asked, marks=(ArgumentWarning("", Danger.UNSEEN),))).params[
+        "message"
+    ]
 
     assert said[1] == f"x/command: {'y' * 3_000} (part of this is not shown, command)"
     assert said[2:4] == ['b: {"c":"z"} (path)', "d: 1"]

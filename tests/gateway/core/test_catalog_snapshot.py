@@ -14,7 +14,7 @@ from portico.gateway.core.catalog_snapshot import (
     vendor_name,
     vendor_names,
 )
-from portico.gateway.core.errors import BadServerName
+from portico.gateway.core.errors import InvalidServerName
 from portico.gateway.core.untrusted_text import look_alike, skeleton
 from tests.gateway.core.catalogues import catalogues, recorded
 
@@ -43,7 +43,7 @@ def test_a_plain_name_is_a_servers_name() -> None:
     ],
 )
 def test_what_is_none_is_refused_and_says_why(text: str, reason: str) -> None:
-    with pytest.raises(BadServerName, match=reason):
+    with pytest.raises(InvalidServerName, match=reason):
         server_name(text)
 
 

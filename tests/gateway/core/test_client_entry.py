@@ -19,11 +19,11 @@ from portico.gateway.core.client_entry import (
     ClientFileMalformed,
     ClientFileMoved,
     ClientFileUnreadable,
+    DetectedClient,
     EditUnsafe,
     EntryDiffers,
-    Found,
+    EntryStatus,
     Removal,
-    Standing,
     UnknownClient,
     Written,
     also_listed,
@@ -35,7 +35,7 @@ from portico.gateway.core.client_entry import (
     with_entry,
     without_entry,
 )
-from portico.gateway.core.config_documents import Place, parsed
+from portico.gateway.core.config_documents import ConfigLocation, parsed
 from portico.gateway.core.config_edits import Edited, Trace
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
@@ -307,7 +307,7 @@ def test_only_known_clients_are_known() -> None:
 
 CURSOR = home_of("cursor")
 GEMINI = home_of("gemini")
-PLACE = Place(path="/home/ana/.cursor/mcp.json", home="/home/ana")
+PLACE = ConfigLocation(path="/home/ana/.cursor/mcp.json", home="/home/ana")
 WANTED: JsonObject = {"command": "/bin/portico", "args": ["stdio", "--start"]}
 REACHED = CURSOR.reached("http://127.0.0.1:3100", "mine")
 
@@ -318,24 +318,24 @@ def listing(entry: str) -> str:
 
 def test_an_entry_is_told_from_others() -> None:
     rows: list[tuple[str, JsonObject, str]] = [
-        ("{}", WANTED, Standing.NONE),
-        ('{"mcpServers": {"other": {"command": "/bin/other"}}}', WANTED, Standing.NONE),
+        ("{}", WANTED, EntryStatus.NONE),
+        ('{"mcpServers": {"other": {"command": "/bin/other"}}}', WANTED, EntryStatus.NONE),
         (
             '{"mcpServers": {"other": {"command": "/a"}, "portico": {"command": "/b"}}}',
             WANTED,
-            Standing.FOREIGN,
+            EntryStatus.FOREIGN,
         ),
         (listing('{"command": "/bin/portico", "args": ["stdio", "--start"]}'), WANTED, "connected"),
-        (listing('{"command": "portico", "args": ["stdio"]}'), WANTED, Standing.OTHERWISE),
-        (listing('{"url": "http://localhost:3100/mcp"}'), WANTED, Standing.OTHERWISE),
+        (listing('{"command": "portico", "args": ["stdio"]}'), WANTED, EntryStatus.OTHERWISE),
+        (listing('{"url": "http://localhost:3100/mcp"}'), WANTED, EntryStatus.OTHERWISE),
         (
             listing('{"url": "http://127.0.0.1:3100/mcp", "headers": {"Authorization": "other"}}'),
             REACHED,
-            Standing.SAME,
+            EntryStatus.SAME,
         ),
-        (listing('{"command": "/bin/other"}'), WANTED, Standing.FOREIGN),
-        (listing('{"command": "${odd}/portico", "args": ["stdio"]}'), WANTED, Standing.FOREIGN),
-        (listing("7"), WANTED, Standing.FOREIGN),
+        (listing('{"command": "/bin/other"}'), WANTED, EntryStatus.FOREIGN),
+        (listing('{"command": "${odd}/portico", "args": ["stdio"]}'), WANTED, EntryStatus.FOREIGN),
+        (listing("7"), WANTED, EntryStatus.FOREIGN),
     ]
 
     for text, wanted, found in rows:
@@ -378,7 +378,7 @@ def test_every_refusal_names_the_file_and_a_way_out() -> None:
 
 def test_what_was_found_and_what_goes_is_nothing_more_than_was_said() -> None:
     zed = home_of("zed")
-    found = Found(home=zed, file="f", present=True, standing=Standing.NONE)
+    found = DetectedClient(home=zed, file="f", present=True, status=EntryStatus.NONE)
     gone = Removal(
         home=zed, file="f", before="{}", after=None, as_before=True, foreign=False, diff=""
     )

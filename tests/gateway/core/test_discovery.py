@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.calls import Seen
+from portico.gateway.core.calls import ServerListing
 from portico.gateway.core.catalog_snapshot import Definition, Tool
 from portico.gateway.core.discovery import (
     LONGEST_DESCRIPTION,
@@ -25,7 +25,7 @@ from portico.gateway.core.discovery import (
     tools_read,
 )
 from portico.gateway.core.pins import definition_pin, set_pin
-from portico.gateway.core.servers import Era, Identity
+from portico.gateway.core.servers import Identity, ProtocolRevision
 from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, canonical
@@ -35,8 +35,14 @@ from tests.gateway.core.catalogues import COMMITTED, catalogues, folder
 GOOD: dict[str, Any] = {"name": "read", "inputSchema": {"type": "object"}}
 
 
-def seen(**offers: Any) -> Seen:
-    return Seen(identity=Identity("s", "1"), era=Era.LEGACY, instructions=None, tools=[], **offers)
+def seen(**offers: Any) -> ServerListing:
+    return ServerListing(
+        identity=Identity("s", "1"),
+        protocol_revision=ProtocolRevision.LEGACY,
+        instructions=None,
+        tools=[],
+        **offers,
+    )
 
 
 def read(**more: Any) -> Definition:

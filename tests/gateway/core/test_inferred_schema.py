@@ -14,9 +14,9 @@ from portico.gateway.core.inferred_schema import (
     DEEPEST,
     MOST,
     UNSEEN,
+    InferredSchema,
+    ObservedSchema,
     Passed,
-    SeenShape,
-    Shape,
     ToolPlace,
     line_of,
     merged,
@@ -31,7 +31,7 @@ from portico.gateway.core.servers import ServerId
 from portico.gateway.core.tool_usage import faded
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
-from portico.learning.core.observation import WAYS, Count, CountKey, Layer
+from portico.learning.core.observation import WAYS, Count, CountKey, LabelModel
 from portico.learning.core.observed_calls import CallForm
 from portico.learning.core.prefetch_predictor import Stand, follow, scopes
 from portico.learning.core.provenance import Trace, came_from, gave, telling, took
@@ -46,7 +46,7 @@ VALUES = st.recursive(
 )
 
 
-def seen(*results: JsonValue) -> Shape:
+def seen(*results: JsonValue) -> InferredSchema:
     return reduce(merged, map(shape_of, results))
 
 
@@ -192,10 +192,10 @@ def test_a_line_is_never_longer_than_there_is_room_unless_it_is_a_word() -> None
     assert line_of(shape, 100) == "obj"
     assert len(line_of(shape)) <= 600
     assert line_of(shape, 1) == "obj"
-    assert line_of(Shape()) == "any"
-    assert schema_of(Shape()) == {}
-    assert shape_from("nonsense") == Shape()
-    assert shape_from({"kinds": {"string": "x"}, "members": 3}) == Shape()
+    assert line_of(InferredSchema()) == "any"
+    assert schema_of(InferredSchema()) == {}
+    assert shape_from("nonsense") == InferredSchema()
+    assert shape_from({"kinds": {"string": "x"}, "members": 3}) == InferredSchema()
 
 
 def test_names_of_fields() -> None:
@@ -236,11 +236,11 @@ def test_data_and_messages_where_names_should_be() -> None:
         assert not names_a_field(key)
 
 
-def _every(shape: Shape) -> list[Shape]:
+def _every(shape: InferredSchema) -> list[InferredSchema]:
     return [shape, *(each for inner in shape.inner() for each in _every(inner))]
 
 
-def _depths(shape: Shape, depth: int = 0) -> list[int]:
+def _depths(shape: InferredSchema, depth: int = 0) -> list[int]:
     return [depth, *(each for inner in shape.inner() for each in _depths(inner, depth + 1))]
 
 
@@ -258,7 +258,7 @@ def test_every_server_is_found_in_what_is_counted_of_two_calls_in_a_row() -> Non
     git = a_server("git").id
     first, second, third = (ToolPlace(server, "t") for server in (FILES, MAIL, git))
     form, at = CallForm(third, ("x",)), Stand(first, second, False, ("q17",))
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     counted = [*follow(layer, at, str(form))]
     counted += [it for scope in scopes(at, form, "x") for it in layer.note(WAYS, scope, "y")]
 
@@ -284,14 +284,14 @@ ONE, OTHER = shape_of({"a": 1}), shape_of({"b": 1})
 
 
 def test_of_the_same_definition_it_adds_up() -> None:
-    both = SeenShape("p", 2, ONE).and_then(SeenShape("p", 3, OTHER))
+    both = ObservedSchema("p", 2, ONE).and_then(ObservedSchema("p", 3, OTHER))
 
-    assert both == SeenShape("p", 5, merged(ONE, OTHER))
+    assert both == ObservedSchema("p", 5, merged(ONE, OTHER))
 
 
 def test_with_another_it_begins_anew() -> None:
-    assert SeenShape("old", 9, ONE).and_then(SeenShape("new", 1, OTHER)) == (
-        SeenShape("new", 1, OTHER)
+    assert ObservedSchema("old", 9, ONE).and_then(ObservedSchema("new", 1, OTHER)) == (
+        ObservedSchema("new", 1, OTHER)
     )
 
 

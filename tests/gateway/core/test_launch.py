@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from portico.gateway.core.client_config_values import credentials_in, told
 from portico.gateway.core.client_configs import CLIENTS, CURSOR, PORTICO_TOML, Client
-from portico.gateway.core.errors import BadLaunch
+from portico.gateway.core.errors import InvalidLaunch
 from portico.gateway.core.launch import (
     Texts,
     approved_texts,
@@ -33,7 +33,7 @@ from portico.gateway.core.servers import (
     Value,
 )
 from portico.kernel.json import JsonValue, kept
-from portico.sandbox.core.profile import Place
+from portico.sandbox.core.profile import NetworkEndpoint
 from tests.gateway.core.client_files.reading import by_name, said
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
@@ -143,7 +143,7 @@ def test_a_launch_is_shown_as_it_would_be_typed() -> None:
     ],
 )
 def test_what_is_no_launch_is_told_why(value: JsonValue, reason: str) -> None:
-    with pytest.raises(BadLaunch, match=reason):
+    with pytest.raises(InvalidLaunch, match=reason):
         from_json(value)
 
 
@@ -220,19 +220,19 @@ def test_without_a_home_a_tilde_is_a_tilde() -> None:
 
 
 def test_places_are_found_in_addresses_and_beside_colons() -> None:
-    rows: list[tuple[str, list[Place]]] = [
-        ("http://127.0.0.1:8080/api", [Place("127.0.0.1", 8080)]),
-        ("https://tools.example", [Place("tools.example", 443)]),
-        ("--url=http://tools.example/x", [Place("tools.example", 80)]),
-        ("postgresql+asyncpg://u:p@db/x", [Place("db", 5432)]),
-        ("redis://[::1]:6380/0", [Place("::1", 6380)]),
-        ("mongodb://a:1,b:2/x", [Place("a", 1), Place("b", 2)]),
-        ("mongodb://a,b/x", [Place("a", 27017), Place("b", 27017)]),
+    rows: list[tuple[str, list[NetworkEndpoint]]] = [
+        ("http://127.0.0.1:8080/api", [NetworkEndpoint("127.0.0.1", 8080)]),
+        ("https://tools.example", [NetworkEndpoint("tools.example", 443)]),
+        ("--url=http://tools.example/x", [NetworkEndpoint("tools.example", 80)]),
+        ("postgresql+asyncpg://u:p@db/x", [NetworkEndpoint("db", 5432)]),
+        ("redis://[::1]:6380/0", [NetworkEndpoint("::1", 6380)]),
+        ("mongodb://a:1,b:2/x", [NetworkEndpoint("a", 1), NetworkEndpoint("b", 2)]),
+        ("mongodb://a,b/x", [NetworkEndpoint("a", 27017), NetworkEndpoint("b", 27017)]),
         ("unknown://somewhere/x", []),
-        ("unknown://somewhere:99/x", [Place("somewhere", 99)]),
+        ("unknown://somewhere:99/x", [NetworkEndpoint("somewhere", 99)]),
         ("file:///srv/x", []),
-        ("db.example:5432", [Place("db.example", 5432)]),
-        ("--listen=127.0.0.1:9000", [Place("127.0.0.1", 9000)]),
+        ("db.example:5432", [NetworkEndpoint("db.example", 5432)]),
+        ("--listen=127.0.0.1:9000", [NetworkEndpoint("127.0.0.1", 9000)]),
         ("npx", []),
         ("pkg@1.2.3", []),
         ("db.example:99999", []),
@@ -244,10 +244,10 @@ def test_places_are_found_in_addresses_and_beside_colons() -> None:
 
 
 def test_a_host_and_a_port_that_belong_together_are_a_place() -> None:
-    rows: list[tuple[dict[str, str], list[Place]]] = [
-        ({"DB_HOST": "127.0.0.1", "DB_PORT": "5432"}, [Place("127.0.0.1", 5432)]),
-        ({"HOST": "::1", "PORT": "80"}, [Place("::1", 80)]),
-        ({"DB_HOSTNAME": "db", "DB_PORT": "1"}, [Place("db", 1)]),
+    rows: list[tuple[dict[str, str], list[NetworkEndpoint]]] = [
+        ({"DB_HOST": "127.0.0.1", "DB_PORT": "5432"}, [NetworkEndpoint("127.0.0.1", 5432)]),
+        ({"HOST": "::1", "PORT": "80"}, [NetworkEndpoint("::1", 80)]),
+        ({"DB_HOSTNAME": "db", "DB_PORT": "1"}, [NetworkEndpoint("db", 1)]),
         ({"DB_HOST": "db"}, []),
         ({"DB_HOST": "db", "OTHER_PORT": "1"}, []),
     ]
@@ -472,7 +472,7 @@ def test_a_pin_is_over_the_reference_and_a_launch_comes_back() -> None:
 
 
 def test_what_is_no_reference_is_no_launch() -> None:
-    with pytest.raises(BadLaunch, match="secret:NAME"):
+    with pytest.raises(InvalidLaunch, match="secret:NAME"):
         from_json({"type": "stdio", "command": "x", "arguments": [{"secret": "github"}]})
 
 

@@ -27,11 +27,11 @@ from portico.gateway.core.search_scoring import (
     ENCODER,
     STATIC,
     Calibration,
+    FitScores,
     Floats,
     Judgement,
     NameCoverage,
     ServerTexts,
-    Signs,
     Weights,
     any_of,
     confidence,
@@ -275,9 +275,9 @@ def test_what_does_not_differ_says_nothing() -> None:
     assert standardised(np.full((1, 3), 7, np.float32)).tolist() == [[0, 0, 0]]
 
 
-def signs(*top: float) -> Signs:
+def signs(*top: float) -> FitScores:
     values = np.array(top, np.float32)
-    return Signs(values, values * 0, values * 0)
+    return FitScores(values, values * 0, values * 0)
 
 
 def test_most_of_the_background_is_turned_away() -> None:

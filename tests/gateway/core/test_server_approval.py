@@ -9,9 +9,9 @@ import pytest
 from portico.adapters.system.shipped_lists import shipped_effects
 from portico.gateway.core.catalog_snapshot import Definition
 from portico.gateway.core.effects import (
-    Doing,
+    EffectKeyword,
+    EffectVerb,
     ShippedEffects,
-    Sign,
     meaning,
     name_signs,
     onward_signs,
@@ -118,7 +118,7 @@ def test_our_own_list_comes_first() -> None:
 
 
 def kind(effect: Effect) -> str:
-    if effect.reads_only:
+    if effect.is_read_only:
         return "reads"
     return {GONE: "destroys", UNKNOWN: "unknown"}.get(effect, "writes")
 
@@ -147,8 +147,8 @@ def test_of_all_recorded_tools_no_write_is_proposed_as_a_read() -> None:
     wrong = [
         (tool.server, tool.raw["name"])
         for tool in recorded()
-        if propose(tool.definition).effect.reads_only
-        and not listed(tool.server, tool.raw).reads_only
+        if propose(tool.definition).effect.is_read_only
+        and not listed(tool.server, tool.raw).is_read_only
     ]
 
     assert wrong == []
@@ -207,13 +207,13 @@ def test_a_name_is_taken_apart() -> None:
 
 
 def test_a_verb_is_known_in_its_forms() -> None:
-    rows: list[tuple[str, Doing | None]] = [
-        ("get", Doing.READS),
-        ("Gets", Doing.READS),
-        ("fetches", Doing.READS),
-        ("copies", Doing.WRITES),
-        ("Deletes", Doing.DESTROYS),
-        ("executes", Doing.RUNS),
+    rows: list[tuple[str, EffectVerb | None]] = [
+        ("get", EffectVerb.READS),
+        ("Gets", EffectVerb.READS),
+        ("fetches", EffectVerb.READS),
+        ("copies", EffectVerb.WRITES),
+        ("Deletes", EffectVerb.DESTROYS),
+        ("executes", EffectVerb.RUNS),
         ("banana", None),
     ]
 
@@ -222,24 +222,24 @@ def test_a_verb_is_known_in_its_forms() -> None:
 
 
 def test_the_worst_word_of_a_name_counts_and_the_name_of_a_thing_does_not() -> None:
-    rows: list[tuple[str, Doing | None]] = [
-        ("get_pull_request", Doing.READS),
-        ("list_commits", Doing.READS),
-        ("get_commit", Doing.READS),
-        ("search_and_replace", Doing.WRITES),
-        ("find_and_update", Doing.WRITES),
-        ("get_or_create", Doing.WRITES),
-        ("read_then_delete", Doing.DESTROYS),
-        ("update_or_delete", Doing.DESTROYS),
-        ("post_message", Doing.WRITES),
-        ("slack_post_message", Doing.WRITES),
-        ("git_fetch", Doing.WRITES),
-        ("fetch_page", Doing.READS),
-        ("check_out", Doing.WRITES),
-        ("check_status", Doing.READS),
-        ("run_query", Doing.RUNS),
-        ("dropTable", Doing.DESTROYS),
-        ("reset_counter", Doing.DESTROYS),
+    rows: list[tuple[str, EffectVerb | None]] = [
+        ("get_pull_request", EffectVerb.READS),
+        ("list_commits", EffectVerb.READS),
+        ("get_commit", EffectVerb.READS),
+        ("search_and_replace", EffectVerb.WRITES),
+        ("find_and_update", EffectVerb.WRITES),
+        ("get_or_create", EffectVerb.WRITES),
+        ("read_then_delete", EffectVerb.DESTROYS),
+        ("update_or_delete", EffectVerb.DESTROYS),
+        ("post_message", EffectVerb.WRITES),
+        ("slack_post_message", EffectVerb.WRITES),
+        ("git_fetch", EffectVerb.WRITES),
+        ("fetch_page", EffectVerb.READS),
+        ("check_out", EffectVerb.WRITES),
+        ("check_status", EffectVerb.READS),
+        ("run_query", EffectVerb.RUNS),
+        ("dropTable", EffectVerb.DESTROYS),
+        ("reset_counter", EffectVerb.DESTROYS),
         ("weather", None),
     ]
 
@@ -248,9 +248,12 @@ def test_the_worst_word_of_a_name_counts_and_the_name_of_a_thing_does_not() -> N
 
 
 def test_of_a_name_that_claims_to_read_only_what_is_joined_on_speaks_against_it() -> None:
-    assert onward_signs("get_create_fields") == [Sign(Doing.READS, "get")]
-    assert onward_signs("get_or_create") == [Sign(Doing.READS, "get"), Sign(Doing.WRITES, "create")]
-    assert onward_signs("delete_file") == [Sign(Doing.DESTROYS, "delete")]
+    assert onward_signs("get_create_fields") == [EffectKeyword(EffectVerb.READS, "get")]
+    assert onward_signs("get_or_create") == [
+        EffectKeyword(EffectVerb.READS, "get"),
+        EffectKeyword(EffectVerb.WRITES, "create"),
+    ]
+    assert onward_signs("delete_file") == [EffectKeyword(EffectVerb.DESTROYS, "delete")]
     assert onward_signs("weather") == []
 
 

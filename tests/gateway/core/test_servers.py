@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from portico.adapters.system.shipped_lists import shipped_profiles
 from portico.gateway.core.calls import aim_at
-from portico.gateway.core.catalog_snapshot import Standing, Tool, ToolRef
-from portico.gateway.core.config_documents import Wish
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef, ToolStatus
+from portico.gateway.core.config_documents import ServerSpec
 from portico.gateway.core.confinement import (
     MOST,
     parse_profiles,
@@ -22,7 +22,7 @@ from portico.gateway.core.confinement import (
     unboxed_json,
 )
 from portico.gateway.core.errors import (
-    BadLaunch,
+    InvalidLaunch,
     OfferNotFound,
     ServerDisabled,
     ServerGone,
@@ -42,7 +42,7 @@ from portico.gateway.core.search import nearest_servers
 from portico.gateway.core.server_files import newly_wished
 from portico.gateway.core.servers import (
     Confinement,
-    Hold,
+    ConfinementMode,
     Http,
     Identity,
     Inside,
@@ -50,7 +50,7 @@ from portico.gateway.core.servers import (
     Server,
     ServerId,
     Stdio,
-    Tally,
+    ToolCounts,
     Unboxed,
     as_approved,
     check_may_start,
@@ -67,8 +67,8 @@ from portico.gateway.core.start_diagnostics import advice
 from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue, kept
-from portico.sandbox.core.errors import BadPlace, BadProfile
-from portico.sandbox.core.profile import Network, Place, Profile
+from portico.sandbox.core.errors import InvalidNetworkEndpoint, InvalidProfile
+from portico.sandbox.core.profile import Network, NetworkEndpoint, Profile
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.memory_store import BEGINNING
 
@@ -103,22 +103,22 @@ def test_a_server_may_be_started_before_its_tools_are_let_in() -> None:
 
 
 def test_a_tool_is_live_only_as_it_was_accepted_on_a_server_as_it_was_approved() -> None:
-    rows: list[tuple[Server, Tool, Standing]] = [
-        (OPEN, AGREED, Standing.LIVE),
-        (OPEN, a_tool(), Standing.NEW),
-        (OPEN, replace(AGREED, pin="moved"), Standing.CHANGED),
-        (OPEN, replace(AGREED, refused="odd"), Standing.REFUSED),
-        (OPEN, replace(AGREED, gone=True), Standing.GONE),
-        (a_server(), AGREED, Standing.PENDING),
-        (replace(OPEN, enabled=False), AGREED, Standing.PENDING),
-        (replace(OPEN, gone_at=BEGINNING), AGREED, Standing.PENDING),
-        (replace(OPEN, launch_pin="moved"), AGREED, Standing.PENDING),
-        (replace(OPEN, tools_accepted=False), AGREED, Standing.PENDING),
+    rows: list[tuple[Server, Tool, ToolStatus]] = [
+        (OPEN, AGREED, ToolStatus.LIVE),
+        (OPEN, a_tool(), ToolStatus.NEW),
+        (OPEN, replace(AGREED, pin="moved"), ToolStatus.CHANGED),
+        (OPEN, replace(AGREED, refused="odd"), ToolStatus.REFUSED),
+        (OPEN, replace(AGREED, gone=True), ToolStatus.GONE),
+        (a_server(), AGREED, ToolStatus.PENDING),
+        (replace(OPEN, enabled=False), AGREED, ToolStatus.PENDING),
+        (replace(OPEN, gone_at=BEGINNING), AGREED, ToolStatus.PENDING),
+        (replace(OPEN, launch_pin="moved"), AGREED, ToolStatus.PENDING),
+        (replace(OPEN, tools_accepted=False), AGREED, ToolStatus.PENDING),
     ]
 
     for server, tool, expected in rows:
         assert standing(server, tool) is expected
-        assert tool.agreed or expected is not Standing.LIVE
+        assert tool.agreed or expected is not ToolStatus.LIVE
 
 
 SAID = replace(
@@ -177,7 +177,9 @@ def test_what_is_gone_costs_nothing_and_is_not_there() -> None:
     counted = tally(KINDS)
 
     tokens = sum(tool.tokens for tool in KINDS if not tool.gone)
-    assert counted == Tally(agreed=1, new=1, changed=1, refused=1, gone=2, tokens=Tokens(tokens))
+    assert counted == ToolCounts(
+        agreed=1, new=1, changed=1, refused=1, gone=2, tokens=Tokens(tokens)
+    )
     assert counted.there == 4
 
 
@@ -234,12 +236,12 @@ def test_it_comes_back_as_it_was_kept() -> None:
     ],
 )
 def test_what_says_too_little_is_none(written: JsonValue) -> None:
-    with pytest.raises(BadLaunch):
+    with pytest.raises(InvalidLaunch):
         from_json(written)
 
 
 def test_nobody_can_describe_one() -> None:
-    with pytest.raises(BadLaunch, match="nobody else"):
+    with pytest.raises(InvalidLaunch, match="nobody else"):
         check_launch(OURS)
 
 
@@ -261,7 +263,7 @@ def test_it_is_a_package_of_ours_and_nothing_that_is_loaded() -> None:
 
 def test_a_file_cannot_give_its_name_to_another() -> None:
     for name in ("builtin", "bui1tin", "Built-in"):
-        wish = Wish(name=name, called=name, launch=Stdio("a"), where="/a")
+        wish = ServerSpec(name=name, called=name, launch=Stdio("a"), where="/a")
 
         server = newly_wished(a_server().id, "/a.json", wish, [], BEGINNING)
 
@@ -269,7 +271,7 @@ def test_a_file_cannot_give_its_name_to_another() -> None:
 
 
 BOXED = a_server("files")
-UNBOXED = replace(BOXED, unboxed=Unboxed(by="ana", at=BEGINNING, launch_pin=BOXED.launch_pin))
+UNBOXED = replace(BOXED, unsandboxed=Unboxed(by="ana", at=BEGINNING, launch_pin=BOXED.launch_pin))
 
 
 def held(profile: Profile) -> Server:
@@ -284,7 +286,7 @@ def test_what_a_server_is_given_leaves_this_machine_unless_something_keeps_it_he
         (a_server("far", launch=Http("https://tools.example/mcp")), True),
         (UNBOXED, True),
         (held(Profile(network=Network.PUBLIC)), True),
-        (held(Profile(reach=(Place("tools.example", 443),))), True),
+        (held(Profile(reach=(NetworkEndpoint("tools.example", 443),))), True),
     ]
 
     for server, outside in rows:
@@ -352,20 +354,20 @@ def test_a_prompt_without_a_server_is_nobodys(name: str) -> None:
 
 
 CONSENT = Unboxed(by="ana", at=BEGINNING, launch_pin="p1")
-DB = Place("db.example", 5432)
+DB = NetworkEndpoint("db.example", 5432)
 BASE = Profile(read=("/srv/keys",), write=("/srv/notes",), reach=(DB,))
 
 
 def test_only_the_configuration_lets_out_of_a_box_and_only_consent_does_without() -> None:
-    rows: list[tuple[Unboxed | None, bool, tuple[str, ...], Hold]] = [
-        (None, True, (), Hold.BOXED),
-        (CONSENT, True, (), Hold.BOXED),
-        (None, True, ("files:p1",), Hold.UNBOXED),
-        (None, False, ("files:p1",), Hold.UNBOXED),
-        (None, True, ("files:p0", "files", "others:p1"), Hold.BOXED),
-        (None, False, ("files:p0", "files", "others:p1"), Hold.REFUSED),
-        (CONSENT, False, (), Hold.UNBOXED),
-        (replace(CONSENT, launch_pin="p0"), False, (), Hold.REFUSED),
+    rows: list[tuple[Unboxed | None, bool, tuple[str, ...], ConfinementMode]] = [
+        (None, True, (), ConfinementMode.BOXED),
+        (CONSENT, True, (), ConfinementMode.BOXED),
+        (None, True, ("files:p1",), ConfinementMode.UNBOXED),
+        (None, False, ("files:p1",), ConfinementMode.UNBOXED),
+        (None, True, ("files:p0", "files", "others:p1"), ConfinementMode.BOXED),
+        (None, False, ("files:p0", "files", "others:p1"), ConfinementMode.REFUSED),
+        (CONSENT, False, (), ConfinementMode.UNBOXED),
+        (replace(CONSENT, launch_pin="p0"), False, (), ConfinementMode.REFUSED),
     ]
 
     for consent, offered, named, hold in rows:
@@ -375,7 +377,7 @@ def test_only_the_configuration_lets_out_of_a_box_and_only_consent_does_without(
 
         assert found is hold
     at_the_moment = hold_of("files", "p1", CONSENT, offered=False, lacking=False, named=())
-    assert at_the_moment is Hold.REFUSED
+    assert at_the_moment is ConfinementMode.REFUSED
 
 
 def test_only_the_beginning_of_a_pin_has_to_be_named() -> None:
@@ -383,31 +385,31 @@ def test_only_the_beginning_of_a_pin_has_to_be_named() -> None:
 
 
 def test_what_it_may_reach_is_said_in_one_line() -> None:
-    rows: list[tuple[Hold, Profile | None, str]] = [
-        (Hold.ELSEWHERE, None, "runs elsewhere"),
-        (Hold.OURS, None, "part of Portico"),
-        (Hold.REFUSED, BASE, "no box here: does not start"),
-        (Hold.UNBOXED, BASE, "NOT BOXED: all rights of Portico itself"),
-        (Hold.BOXED, None, "network: none · own home"),
-        (Hold.BOXED, Profile(network=Network.PUBLIC), "network: public · own home"),
+    rows: list[tuple[ConfinementMode, Profile | None, str]] = [
+        (ConfinementMode.ELSEWHERE, None, "runs elsewhere"),
+        (ConfinementMode.OURS, None, "part of Portico"),
+        (ConfinementMode.REFUSED, BASE, "no box here: does not start"),
+        (ConfinementMode.UNBOXED, BASE, "NOT BOXED: all rights of Portico itself"),
+        (ConfinementMode.BOXED, None, "network: none · own home"),
+        (ConfinementMode.BOXED, Profile(network=Network.PUBLIC), "network: public · own home"),
         (
-            Hold.BOXED,
+            ConfinementMode.BOXED,
             Profile(network=Network.PUBLIC, reach=(DB,), write=("/home/ana/notes", "/srv")),
             "network: public, db.example:5432 · writes ~/notes, /srv · own home",
         ),
         (
-            Hold.BOXED,
+            ConfinementMode.BOXED,
             Profile(reach=(DB,), read=("/home/ana", "/home/anabel/x")),
             "network: db.example:5432 · reads ~, /home/anabel/x · own home",
         ),
     ]
 
     for hold, profile, sentence in rows:
-        assert said(Confinement(hold=hold, profile=profile), "/home/ana") == sentence
+        assert said(Confinement(mode=hold, profile=profile), "/home/ana") == sentence
 
 
 def test_without_a_home_paths_are_whole() -> None:
-    held = Confinement(hold=Hold.BOXED, profile=Profile(write=("/home/ana/notes",)))
+    held = Confinement(mode=ConfinementMode.BOXED, profile=Profile(write=("/home/ana/notes",)))
 
     assert said(held) == "network: none · writes /home/ana/notes · own home"
 
@@ -437,9 +439,9 @@ def test_what_can_be_reached_now_and_could_not_before_is_more() -> None:
         (BASE, replace(BASE, write=("/srv/keys",)), True),
         (BASE, replace(BASE, write=("/srv/notes-2",)), True),
         (BASE, replace(BASE, network=Network.PUBLIC), True),
-        (BASE, replace(BASE, reach=(Place("db.example", 5433),)), True),
+        (BASE, replace(BASE, reach=(NetworkEndpoint("db.example", 5433),)), True),
         (BASE, replace(BASE, reach=()), False),
-        (public, replace(public, reach=(Place("example.org", 443),)), True),
+        (public, replace(public, reach=(NetworkEndpoint("example.org", 443),)), True),
         (public, Profile(), False),
     ]
 
@@ -455,7 +457,7 @@ _PROFILES = st.builds(
     _FOLDERS,
     _FOLDERS,
     st.sampled_from(Network),
-    st.lists(st.sampled_from([DB, Place("::1", 80)]), max_size=2),
+    st.lists(st.sampled_from([DB, NetworkEndpoint("::1", 80)]), max_size=2),
 )
 
 
@@ -470,7 +472,7 @@ FULL = Profile(
     read=("/srv/é",),
     write=("/srv/notes", "/srv/mail"),
     network=Network.PUBLIC,
-    reach=(Place("::1", 80), Place("db.example", 5432)),
+    reach=(NetworkEndpoint("::1", 80), NetworkEndpoint("db.example", 5432)),
 )
 
 
@@ -515,17 +517,19 @@ def test_what_is_left_out_is_nothing_and_paths_are_tidied() -> None:
     ],
 )
 def test_what_is_no_profile_is_refused_with_a_reason(value: JsonValue, reason: str) -> None:
-    with pytest.raises(BadProfile, match=reason):
+    with pytest.raises(InvalidProfile, match=reason):
         profile_from(value)
 
 
 def test_a_place_without_a_port_is_refused() -> None:
-    with pytest.raises(BadPlace):
+    with pytest.raises(InvalidNetworkEndpoint):
         profile_from({"reach": ["db.example"]})
 
 
 KNOWN = parse_profiles('{"npm:mail": ["mail.example:443"], "pypi:time": []}')
-DEFAULT = Profile(write=("/srv",), network=Network.PUBLIC, reach=(Place("127.0.0.1", 8080),))
+DEFAULT = Profile(
+    write=("/srv",), network=Network.PUBLIC, reach=(NetworkEndpoint("127.0.0.1", 8080),)
+)
 
 
 def test_a_known_server_keeps_its_folders_and_loses_the_network_that_it_does_not_need() -> None:
@@ -533,9 +537,10 @@ def test_a_known_server_keeps_its_folders_and_loses_the_network_that_it_does_not
     time = KNOWN.of(Package("pypi", "time"), DEFAULT)
 
     assert mail == Profile(
-        write=("/srv",), reach=(Place("mail.example", 443), Place("127.0.0.1", 8080))
+        write=("/srv",),
+        reach=(NetworkEndpoint("mail.example", 443), NetworkEndpoint("127.0.0.1", 8080)),
     )
-    assert time == Profile(write=("/srv",), reach=(Place("127.0.0.1", 8080),))
+    assert time == Profile(write=("/srv",), reach=(NetworkEndpoint("127.0.0.1", 8080),))
 
 
 def test_nothing_is_proposed_for_a_server_that_is_not_known_or_not_tighter() -> None:

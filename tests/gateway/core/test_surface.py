@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 
 from portico.adapters.tokens import O200k
 from portico.gateway.core.catalog_snapshot import Definition, ToolRef
-from portico.gateway.core.inferred_schema import SeenShape, merged, shape_of
+from portico.gateway.core.inferred_schema import ObservedSchema, merged, shape_of
 from portico.gateway.core.surface import (
     Card,
     HotTool,
@@ -177,7 +177,7 @@ def test_what_was_learnt_is_told_where_its_server_does_not_say_it() -> None:
     silent, spoken = a_tool("t"), a_tool("t", outputSchema=_SAYS)
 
     def told(tool: Definition, times: int = 2) -> JsonValue:
-        return describe(REF, tool, Effect.PURE, SeenShape("p", times, shape)).get("returns")
+        return describe(REF, tool, Effect.PURE, ObservedSchema("p", times, shape)).get("returns")
 
     assert told(silent) == {"seen": 2, "shape": "{id: int}"}
     assert told(silent, times=1) is None

@@ -3,13 +3,13 @@
 from hypothesis import strategies as st
 
 from portico.guard.core.access_request import (
-    Act,
-    Aim,
+    AccessRequest,
+    ActionTarget,
     Allowed,
     Decision,
     Denied,
     NeedsApproval,
-    TaskContext,
+    TaintContext,
 )
 from portico.guard.core.policy import NO_TASK
 from portico.guard.core.principals import Role, Scope, scopes_of
@@ -49,7 +49,7 @@ callers = st.builds(
     tools=st.lists(lists, max_size=2).map(tuple),
 )
 aims = st.builds(
-    Aim,
+    ActionTarget,
     tool=st.sampled_from(TOOLS),
     server=st.just("git"),
     effect=st.sampled_from(Effect),
@@ -59,9 +59,9 @@ aims = st.builds(
     clearance=labels,
     trusted=st.booleans(),
 )
-acts = st.builds(Act, caller=callers, aim=aims)
+acts = st.builds(AccessRequest, caller=callers, target=aims)
 tasks = st.builds(
-    TaskContext, id=st.sampled_from([TASK, NO_TASK]), label=labels, untrusted=st.booleans()
+    TaintContext, id=st.sampled_from([TASK, NO_TASK]), label=labels, untrusted=st.booleans()
 )
 rules = st.builds(
     Rule,
@@ -73,7 +73,7 @@ rules = st.builds(
     effects=st.frozensets(st.sampled_from(Effect), max_size=2),
     reads=st.booleans(),
     tainted=st.booleans(),
-    upto=labels,
+    max_label=labels,
     context=st.sampled_from([None, None, TASK]),
 )
 rule_lists = st.lists(rules, max_size=5)

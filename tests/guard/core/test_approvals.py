@@ -24,8 +24,8 @@ from portico.guard.core.approvals import (
 )
 from portico.guard.core.errors import (
     ApprovalOver,
-    BadAnswer,
-    BadRule,
+    InvalidAnswer,
+    InvalidRule,
     NotPermitted,
     OwnRequest,
     PersonNeeded,
@@ -118,9 +118,9 @@ def test_it_says_in_words_what_is_asked(effect: Effect) -> None:
     "said", ["", "yes", "ONCE", "Once", " once", "approve", "true", "1", "once\n", "rejected"]
 )
 def test_only_the_exact_word_is_an_answer(said: str) -> None:
-    with pytest.raises(BadAnswer):
+    with pytest.raises(InvalidAnswer):
         answer_kind(said)
-    with pytest.raises(BadAnswer):
+    with pytest.raises(InvalidAnswer):
         resolution(said)
 
 
@@ -166,7 +166,7 @@ def test_a_pattern_stands_for_what_was_asked_and_is_more_than_an_answer() -> Non
 
     with pytest.raises(NotPermitted):
         check_pattern(ANA, asked, "files.*")
-    with pytest.raises(BadRule):
+    with pytest.raises(InvalidRule):
         check_pattern(admin, asked, "mail.*")
 
 
@@ -194,7 +194,7 @@ def test_always_makes_a_rule_for_the_asker_that_stays() -> None:
     assert (rule.ruling, rule.tools, rule.who) == (Ruling.ALLOW, ("files.*",), ("bot",))
     assert exact.tools == ("files.delete",)
     assert rule.effects == {Effect.IRREVERSIBLE}
-    assert (rule.tainted, rule.upto) == (True, TEAM)
+    assert (rule.tainted, rule.max_label) == (True, TEAM)
     assert rule.context is None
     assert rule.expires_at is None
     assert (rule.made_by, rule.made_at, rule.approval) == ("ana", BEGINNING, asked.id)
@@ -218,13 +218,13 @@ def test_a_name_with_a_wildcard_in_it_lets_nobody_else_in() -> None:
 
     assert rule is not None
     assert rule.who == ("key:k1",)
-    with pytest.raises(BadRule):
+    with pytest.raises(InvalidRule):
         rule_of(an_approval(replace(star, key=None)), an_answer(ANA, AnswerKind.ALWAYS), None)
 
 
 def test_a_request_is_bound_to_its_arguments_and_to_how_its_server_is_started() -> None:
     act = an_act(BOT)
-    moved = replace(act, aim=replace(act.aim, launch="another"))
+    moved = replace(act, target=replace(act.target, launch="another"))
 
     assert len({act.hash, an_act(BOT, path="/b").hash, moved.hash}) == 3
 

@@ -39,7 +39,7 @@ LENGTH = 1_000
 
 
 def an_entry(subject: str = "files.read", **facts: int) -> AuditEntry:
-    return AuditEntry(action="call.allowed", subject=subject, rule="default:reads", facts=facts)
+    return AuditEntry(action="call.allowed", subject=subject, rule="default:reads", details=facts)
 
 
 def text(number: int, entry: AuditEntry | None = None, space: SpaceId = ANA.space) -> bytes:
@@ -72,7 +72,7 @@ CHAIN = chain(LENGTH)
 def test_an_entry_is_one_canonical_text() -> None:
     caller = replace(ANA, key="k1", context=ContextId.mint(NOW, SeededEntropy("task")))
     entry = AuditEntry(
-        action="key.issued", subject="ké\0y", reason="why", facts={"b": [1, None], "a": 1.0}
+        action="key.issued", subject="ké\0y", reason="why", details={"b": [1, None], "a": 1.0}
     )
 
     told = entry_text(act_text(caller, entry), NOW, caller.id, 7, caller.space).decode()
@@ -90,7 +90,7 @@ def test_an_entry_is_one_canonical_text() -> None:
 
 def test_facts_that_are_too_long_are_told_by_their_hash() -> None:
     told = json.loads(
-        act_text(ANA, AuditEntry(action="a", subject="s", facts={"x": "y" * LONGEST}))
+        act_text(ANA, AuditEntry(action="a", subject="s", details={"x": "y" * LONGEST}))
     )
 
     assert told["facts"] == snapshot(

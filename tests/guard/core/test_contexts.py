@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.contexts import check_opens, context_of, risen
 from portico.guard.core.errors import (
     BudgetNotFound,
@@ -50,7 +50,7 @@ def test_a_task_is_that_which_is_named_or_that_of_the_key_in_its_space() -> None
 def test_a_task_only_ever_rises(
     before: Label, strangers: bool, label: Label, untrusted: bool
 ) -> None:
-    task = TaskContext(id=TASK, label=before, untrusted=strangers)
+    task = TaintContext(id=TASK, label=before, untrusted=strangers)
 
     after = risen(task, label, untrusted=untrusted)
 

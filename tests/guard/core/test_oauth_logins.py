@@ -11,8 +11,8 @@ from portico.guard.core.oauth_logins import (
     Attempt,
     AuthorizationServer,
     Challenge,
-    Found,
-    Known,
+    ClientRegistration,
+    DiscoveredLogin,
     LoginClient,
     LoginPlace,
     Tokens,
@@ -39,7 +39,7 @@ SERVER = AuthorizationServer(
     authorize_url="https://login.example/auth",
     token_url="https://login.example/token",
 )
-KNOWN = Known(server=SERVER, client_id="c", resource="https://tools.example/mcp")
+KNOWN = ClientRegistration(server=SERVER, client_id="c", resource="https://tools.example/mcp")
 
 
 def a_place(number: int = 1) -> LoginPlace:
@@ -166,7 +166,7 @@ def test_a_link_keeps_what_an_address_asks_already() -> None:
     there = AuthorizationServer(
         issuer="https://l.example", authorize_url="https://l.example/a?x=1", token_url="https://l"
     )
-    known = Known(server=there, client_id="c", resource="r")
+    known = ClientRegistration(server=there, client_id="c", resource="r")
     attempt = Attempt(
         place=a_place(), verifier="v", redirect_url="https://us/cb", known=known, expires_at=NOW
     )
@@ -182,8 +182,8 @@ def test_what_is_asked_for_is_what_an_operator_said_or_else_what_the_server_want
     offers = AuthorizationServer(
         issuer="i", authorize_url="a", token_url="t", scopes=("offline_access",)
     )
-    found = Found(server=offers, resource="r", scopes=("x", "y"))
-    bare = Found(server=SERVER, resource="r")
+    found = DiscoveredLogin(server=offers, resource="r", scopes=("x", "y"))
+    bare = DiscoveredLogin(server=SERVER, resource="r")
     said = LoginClient(url="u", scope="mine")
 
     assert scope_for(said, Challenge(scope="z"), found) == "mine"
@@ -196,7 +196,7 @@ def test_an_answer_must_come_from_where_somebody_was_sent() -> None:
     telling = AuthorizationServer(
         issuer="https://l.example", authorize_url="a", token_url="t", says_issuer=True
     )
-    known = Known(server=telling, client_id="c", resource="r")
+    known = ClientRegistration(server=telling, client_id="c", resource="r")
 
     assert whose_answer(known, "https://l.example")
     assert not whose_answer(known, "https://o.example")

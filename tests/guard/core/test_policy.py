@@ -9,12 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.guard.core.access_request import Act, Aim, Allowed, Denied, NeedsApproval, TaskContext
+from portico.guard.core.access_request import (
+    AccessRequest,
+    ActionTarget,
+    Allowed,
+    Denied,
+    NeedsApproval,
+    TaintContext,
+)
 from portico.guard.core.policy import (
     NO_TASK,
+    ArgumentWarning,
     Danger,
     Explanation,
-    Mark,
     decide,
     explain,
     marked,
@@ -39,38 +46,38 @@ MEMBER = a_person("ana")
 VIEWER = a_person("vera", roles=[Role.VIEWER])
 NOBODY = a_person("nick", roles=[])
 
-CLEAN = TaskContext(id=TASK)
-TOLD = TaskContext(id=TASK, untrusted=True)
-PRIVATE = TaskContext(id=TASK, label=TEAM)
-BOTH = TaskContext(id=TASK, label=TEAM, untrusted=True)
-ABOVE = TaskContext(id=TASK, label=SECRET)
+CLEAN = TaintContext(id=TASK)
+TOLD = TaintContext(id=TASK, untrusted=True)
+PRIVATE = TaintContext(id=TASK, label=TEAM)
+BOTH = TaintContext(id=TASK, label=TEAM, untrusted=True)
+ABOVE = TaintContext(id=TASK, label=SECRET)
 
 DENY = Rule(name="no", ruling=Ruling.DENY, tools=("git.*",))
 ASK = Rule(name="please", ruling=Ruling.ASK, tools=("git.*",))
 ASK_READS = replace(ASK, reads=True)
 ALLOW = Rule(name="yes", ruling=Ruling.ALLOW, tools=("git.*",))
-ALLOW_ALL = replace(ALLOW, tainted=True, upto=SECRET)
+ALLOW_ALL = replace(ALLOW, tainted=True, max_label=SECRET)
 ALLOW_TOLD = replace(ALLOW, tainted=True)
-ALLOW_TEAM = replace(ALLOW, tainted=True, upto=TEAM)
+ALLOW_TEAM = replace(ALLOW, tainted=True, max_label=TEAM)
 
 
 def an_act(
     effect: Effect = Effect.EXTERNAL_READ, caller: Principal = MEMBER, tool: str = "git.use"
-) -> Act:
-    aim = Aim(tool=tool, server="git", effect=effect, pin="p", clearance=TEAM)
-    return Act(caller=caller, aim=aim)
+) -> AccessRequest:
+    aim = ActionTarget(tool=tool, server="git", effect=effect, pin="p", clearance=TEAM)
+    return AccessRequest(caller=caller, target=aim)
 
 
-def listed(*lists: tuple[str, ...]) -> Act:
+def listed(*lists: tuple[str, ...]) -> AccessRequest:
     return an_act(caller=replace(MEMBER, tools=lists))
 
 
 READ, LOCAL = an_act(), an_act(Effect.LOCAL_READ)
-LOCAL_ELSEWHERE = replace(LOCAL, aim=replace(LOCAL.aim, outside=True))
+LOCAL_ELSEWHERE = replace(LOCAL, target=replace(LOCAL.target, outside=True))
 CHANGE, SEND = an_act(Effect.LOCAL_WRITE), an_act(Effect.EXTERNAL_WRITE)
 DROP, UNKNOWN = an_act(Effect.IRREVERSIBLE), an_act(Effect.UNKNOWN)
-WAITING = replace(READ, aim=replace(READ.aim, live=False))
-TOO_HIGH = replace(READ, aim=replace(READ.aim, label=SECRET))
+WAITING = replace(READ, target=replace(READ.target, live=False))
+TOO_HIGH = replace(READ, target=replace(READ.target, label=SECRET))
 
 TABLE = [
     # the defaults
@@ -127,7 +134,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("act", "context", "found", "kind", "rule"), TABLE)
 def test_the_table_of_decisions(
-    act: Act, context: TaskContext, found: list[Rule], kind: type, rule: str
+    act: AccessRequest, context: TaintContext, found: list[Rule], kind: type, rule: str
 ) -> None:
     decision = decide(act, context, found, NOW)
 
@@ -157,7 +164,7 @@ def test_an_expired_rule_decides_nothing() -> None:
 
 @given(acts, tasks, rule_lists, rules)
 def test_one_more_rule_that_denies_or_asks_never_widens(
-    act: Act, task: TaskContext, some: list[Rule], more: Rule
+    act: AccessRequest, task: TaintContext, some: list[Rule], more: Rule
 ) -> None:
     before = decide(act, task, some, NOW)
 
@@ -168,10 +175,10 @@ def test_one_more_rule_that_denies_or_asks_never_widens(
 
 @given(acts, tasks, rule_lists, st.sampled_from(Effect))
 def test_a_worse_effect_never_widens(
-    act: Act, task: TaskContext, some: list[Rule], other: Effect
+    act: AccessRequest, task: TaintContext, some: list[Rule], other: Effect
 ) -> None:
-    worse = max(act.aim.effect, other, key=lambda effect: effect.rank)
-    raised = replace(act, aim=replace(act.aim, effect=worse))
+    worse = max(act.target.effect, other, key=lambda effect: effect.rank)
+    raised = replace(act, target=replace(act.target, effect=worse))
 
     before, after = decide(act, task, some, NOW), decide(raised, task, some, NOW)
 
@@ -180,10 +187,10 @@ def test_a_worse_effect_never_widens(
 
 @given(acts, tasks, rule_lists, labels)
 def test_having_read_more_never_widens(
-    act: Act, task: TaskContext, some: list[Rule], label: Label
+    act: AccessRequest, task: TaintContext, some: list[Rule], label: Label
 ) -> None:
     more = replace(task, label=join([task.label, label]), untrusted=True)
-    higher = replace(act, aim=replace(act.aim, label=join([act.aim.label, label])))
+    higher = replace(act, target=replace(act.target, label=join([act.target.label, label])))
     before = decide(act, task, some, NOW)
 
     assert strictness(decide(act, more, some, NOW)) >= strictness(before)
@@ -197,7 +204,10 @@ narrowings = st.tuples(
 
 @given(acts, tasks, rule_lists, narrowings)
 def test_a_narrower_key_never_gets_more(
-    act: Act, task: TaskContext, some: list[Rule], by: tuple[frozenset[Scope], Label, str]
+    act: AccessRequest,
+    task: TaintContext,
+    some: list[Rule],
+    by: tuple[frozenset[Scope], Label, str],
 ) -> None:
     (scopes, clearance, listed), caller = by, act.caller
     narrow = replace(
@@ -214,7 +224,7 @@ def test_a_narrower_key_never_gets_more(
 
 @given(acts, tasks, rule_lists, st.randoms())
 def test_the_order_of_rules_never_matters(
-    act: Act, task: TaskContext, some: list[Rule], chance: Random
+    act: AccessRequest, task: TaintContext, some: list[Rule], chance: Random
 ) -> None:
     named = [replace(rule, name=f"r{number}") for number, rule in enumerate(some)]
     mixed = [*named]
@@ -226,19 +236,21 @@ def test_the_order_of_rules_never_matters(
 @settings(max_examples=500)
 @given(acts, rule_lists, labels, st.booleans(), st.sampled_from([TASK, NO_TASK]))
 def test_what_the_worst_task_may_every_task_may(
-    act: Act, some: list[Rule], label: Label, untrusted: bool, task: ContextId
+    act: AccessRequest, some: list[Rule], label: Label, untrusted: bool, task: ContextId
 ) -> None:
     reach = join([act.caller.clearance, label])
     worst = decide(act, worst_task(reach), in_any_task(some), NOW)
 
-    actual = decide(act, TaskContext(id=task, label=label, untrusted=untrusted), some, NOW)
+    actual = decide(act, TaintContext(id=task, label=label, untrusted=untrusted), some, NOW)
 
     if isinstance(worst, Allowed):
         assert isinstance(actual, Allowed)
 
 
-AIM = Aim(tool="git.use", server="git", effect=Effect.IRREVERSIBLE, pin="p", clearance=TEAM)
-ACT = Act(caller=a_person("ana"), aim=AIM)
+AIM = ActionTarget(
+    tool="git.use", server="git", effect=Effect.IRREVERSIBLE, pin="p", clearance=TEAM
+)
+ACT = AccessRequest(caller=a_person("ana"), target=AIM)
 
 
 def told(found: Explanation) -> dict[str, type]:
@@ -274,20 +286,20 @@ def test_what_is_allowed_now_is_told_to_end_once_strangers_were_read() -> None:
 
 
 def test_a_task_that_has_read_too_much_is_told_apart_from_a_clean_one() -> None:
-    found = explain(ACT, TaskContext(id=TASK, untrusted=True), [ALLOW], NOW)
+    found = explain(ACT, TaintContext(id=TASK, untrusted=True), [ALLOW], NOW)
 
     assert told(found)["in a task that has read nothing yet"] is Allowed
 
 
 def test_the_rule_that_would_allow_it_goes_as_far_as_the_task_has_read_and_no_further() -> None:
-    found = explain(ACT, TaskContext(id=TASK, label=TEAM, untrusted=True), [], NOW)
+    found = explain(ACT, TaintContext(id=TASK, label=TEAM, untrusted=True), [], NOW)
 
     command = "portico policy allow git.use --who ana --tainted --upto team"
     assert told(found) == {f"with a rule that allows it: {command}": Allowed}
 
 
 def test_what_is_missing_is_named() -> None:
-    waiting = replace(ACT, aim=replace(AIM, live=False))
+    waiting = replace(ACT, target=replace(AIM, live=False))
     reader = replace(ACT, caller=a_person("vera", roles=[Role.VIEWER]))
     listed = replace(ACT, caller=replace(ACT.caller, tools=(("mail.*",),)))
 
@@ -304,7 +316,7 @@ def test_what_is_missing_is_named() -> None:
 
 @given(acts, tasks, rule_lists)
 def test_it_tells_the_decision_that_would_be_made_and_only_what_changes_it(
-    act: Act, task: TaskContext, some: list[Rule]
+    act: AccessRequest, task: TaintContext, some: list[Rule]
 ) -> None:
     found = explain(act, task, some, NOW)
 
@@ -351,15 +363,15 @@ JSON = st.recursive(
 def test_paths_commands_addresses_recipients_and_deletions_are_marked(
     arguments: JsonObject, marks: list[tuple[str, Danger]]
 ) -> None:
-    assert marked(arguments) == tuple(Mark(pointer, why) for pointer, why in marks)
+    assert marked(arguments) == tuple(ArgumentWarning(pointer, why) for pointer, why in marks)
 
 
 def test_where_there_is_too_much_the_worst_is_marked_and_the_whole_too() -> None:
     found = marked({"path": ["/a"] * 1000, "command": "rm -rf /"})
 
     assert len(found) == 51
-    assert found[0] == Mark("/command", Danger.COMMAND)
-    assert found[-1] == Mark("", Danger.UNSEEN)
+    assert found[0] == ArgumentWarning("/command", Danger.COMMAND)
+    assert found[-1] == ArgumentWarning("", Danger.UNSEEN)
 
 
 @pytest.mark.parametrize(
@@ -377,7 +389,9 @@ def test_where_there_is_too_much_the_worst_is_marked_and_the_whole_too() -> None
 def test_what_is_not_shown_is_marked_where_it_is_missing(
     arguments: JsonObject, shown: JsonObject, marks: list[tuple[str, Danger]]
 ) -> None:
-    assert marked(arguments, shown) == tuple(Mark(pointer, why) for pointer, why in marks)
+    assert marked(arguments, shown) == tuple(
+        ArgumentWarning(pointer, why) for pointer, why in marks
+    )
 
 
 def test_what_lies_too_deep_to_be_looked_through_is_marked_as_that() -> None:

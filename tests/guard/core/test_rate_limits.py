@@ -5,8 +5,8 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.guard.core.access_request import Act, Aim
-from portico.guard.core.rate_limits import CallRates, FirstAMinute, Limit, Slots, Window
+from portico.guard.core.access_request import AccessRequest, ActionTarget
+from portico.guard.core.rate_limits import CallRates, FirstAMinute, Limit, RateWindow, Slots
 from portico.kernel.effect import Effect
 from portico.testing.guard import a_person
 from portico.testing.memory_store import BEGINNING
@@ -14,10 +14,11 @@ from portico.testing.memory_store import BEGINNING
 ANA = a_person("ana")
 
 
-def an_act(tool: str = "github.create_issue") -> Act:
+def an_act(tool: str = "github.create_issue") -> AccessRequest:
     server = tool.partition(".")[0]
-    return Act(
-        caller=ANA, aim=Aim(tool=tool, server=server, effect=Effect.EXTERNAL_WRITE, pin="0" * 64)
+    return AccessRequest(
+        caller=ANA,
+        target=ActionTarget(tool=tool, server=server, effect=Effect.EXTERNAL_WRITE, pin="0" * 64),
     )
 
 
@@ -52,7 +53,7 @@ def test_a_process_takes_a_hundredth_ahead_and_a_minute_is_cut_into_quarters_of_
 
 
 def test_a_burst_is_served_and_then_it_is_said_how_long_to_wait() -> None:
-    window = Window(Slots())
+    window = RateWindow(Slots())
 
     assert [window.take(3, 10.0) for _ in range(3)] == [0.0, 0.0, 0.0]
     assert window.take(3, 40.0) == 10.0 + 60.75 - 40.0
@@ -61,7 +62,7 @@ def test_a_burst_is_served_and_then_it_is_said_how_long_to_wait() -> None:
 
 
 def test_a_limit_that_was_lowered_counts_at_once() -> None:
-    window = Window(Slots())
+    window = RateWindow(Slots())
     window.take(2, 0.0)
 
     assert window.take(1, 1.0) > 0
@@ -72,7 +73,7 @@ def test_a_limit_that_was_lowered_counts_at_once() -> None:
     st.lists(st.floats(min_value=0, max_value=5, allow_nan=False), min_size=1, max_size=300),
 )
 def test_no_minute_ever_holds_more_than_the_limit(most: int, pauses: list[float]) -> None:
-    window, now, taken = Window(Slots()), 1000.0, []
+    window, now, taken = RateWindow(Slots()), 1000.0, []
     for pause in pauses:
         now += pause
         if not window.take(most, now):
@@ -84,7 +85,7 @@ def test_no_minute_ever_holds_more_than_the_limit(most: int, pauses: list[float]
 
 @given(st.floats(min_value=0, max_value=1e9, allow_nan=False), st.integers(1, 5))
 def test_after_the_wait_that_was_named_there_is_one(now: float, most: int) -> None:
-    window = Window(Slots())
+    window = RateWindow(Slots())
     for _ in range(most):
         window.take(most, now)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.guard.core.access_request import Act, Aim, TaskContext
+from portico.guard.core.access_request import AccessRequest, ActionTarget, TaintContext
 from portico.guard.core.rules import (
     Rule,
     RuleSource,
@@ -29,14 +29,16 @@ from portico.testing.memory_store import BEGINNING, SeededEntropy
 
 TASK = ContextId.mint(BEGINNING, SeededEntropy("task"))
 OTHER = ContextId.mint(BEGINNING, SeededEntropy("other"))
-HERE = TaskContext(id=TASK)
+HERE = TaintContext(id=TASK)
 ANA = replace(a_person("ana"), key="k1")
 AGENT = replace(a_person("agent"), kind=PrincipalKind.AGENT)
 DENY = Rule(name="no", ruling=Ruling.DENY, tools=("git.*",))
 
 
-def an_act(effect: Effect = Effect.LOCAL_WRITE, tool: str = "git.use") -> Act:
-    return Act(caller=ANA, aim=Aim(tool=tool, server="git", effect=effect, pin="p"))
+def an_act(effect: Effect = Effect.LOCAL_WRITE, tool: str = "git.use") -> AccessRequest:
+    return AccessRequest(
+        caller=ANA, target=ActionTarget(tool=tool, server="git", effect=effect, pin="p")
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ def test_where_the_task_is_not_known_what_one_was_allowed_counts_in_none() -> No
         ({"who": ("",)}, "who"),
         ({"reads": True}, "reads"),
         ({"tainted": True}, "tainted"),
-        ({"upto": Label(Level.TEAM)}, "upto"),
+        ({"max_label": Label(Level.TEAM)}, "upto"),
         ({"ruling": Ruling.ASK, "effects": frozenset({Effect.PURE})}, "effects"),
     ],
 )
@@ -166,7 +168,7 @@ def test_a_rule_that_cannot_be_meant_says_why(change: dict[str, object], field: 
         replace(DENY, ruling=Ruling.ASK, reads=True, effects=frozenset({Effect.PURE})),
         replace(DENY, ruling=Ruling.ASK, effects=frozenset({Effect.PURE, Effect.LOCAL_WRITE})),
         replace(DENY, ruling=Ruling.ALLOW, tainted=True),
-        replace(DENY, ruling=Ruling.ALLOW, tainted=True, upto=Label(Level.TEAM)),
+        replace(DENY, ruling=Ruling.ALLOW, tainted=True, max_label=Label(Level.TEAM)),
         replace(DENY, name="apr_01jq-x.y"),
     ],
 )

@@ -4,15 +4,15 @@ import pytest
 
 from portico.guard.core.secrets import (
     LONGEST,
-    BadSecret,
-    BadSecretName,
+    InvalidSecret,
+    InvalidSecretName,
     SecretRef,
     Source,
     check_name,
     check_secret,
     parse_ref,
 )
-from portico.guard.core.vault import BadVaultKeys, VaultKey, VaultKeys
+from portico.guard.core.vault import InvalidVaultKeys, VaultKey, VaultKeys
 from portico.testing.memory_store import SeededEntropy
 
 
@@ -55,13 +55,13 @@ def test_a_name_is_a_word(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "-x", "a/b", "a b", "ä", "x" * 65, "x\n"])
 def test_other_names_are_refused(name: str) -> None:
-    with pytest.raises(BadSecretName):
+    with pytest.raises(InvalidSecretName):
         check_name(name)
 
 
 @pytest.mark.parametrize("value", ["", "  \n", "a\x00b", "x" * (LONGEST + 1)])
 def test_what_is_no_secret_is_refused_and_not_repeated(value: str) -> None:
-    with pytest.raises(BadSecret) as refused:
+    with pytest.raises(InvalidSecret) as refused:
         check_secret("github", value)
 
     assert "xxx" not in str(refused.value)
@@ -80,7 +80,7 @@ def test_the_first_of_them_seals() -> None:
 
 @pytest.mark.parametrize("text", ["", " ,", "0a", "zz" * 32, f"{OLD},short", OLD.upper()])
 def test_what_are_no_keys_is_refused_and_not_repeated(text: str) -> None:
-    with pytest.raises(BadVaultKeys) as refused:
+    with pytest.raises(InvalidVaultKeys) as refused:
         VaultKeys.parse(text, "file:/etc/keys")
 
     assert "file:/etc/keys" in str(refused.value)

@@ -17,7 +17,7 @@ from portico.guard.core.tokens import (
     grant_id,
     granted,
     grants_of,
-    most,
+    max_scopes,
     rule_for,
     wanted,
 )
@@ -265,5 +265,5 @@ def test_what_is_no_plain_name_is_nobodys(name: str) -> None:
 def test_a_grant_holds_all_that_its_tokens_may_bring() -> None:
     grants = grants_of({"all": ["admin"], "few": ["status:read"]})
 
-    assert most(grants) >= granted(["all", "few"], grants)
-    assert most({}) == FOR_AGENTS
+    assert max_scopes(grants) >= granted(["all", "few"], grants)
+    assert max_scopes({}) == FOR_AGENTS

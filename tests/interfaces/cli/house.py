@@ -52,11 +52,11 @@ class ScriptedUpgrade:
     def upgrade(self, progress: Callable[[str], None]) -> Upgraded:
         progress("copying")
         before, self.major = self.major, 18
-        return Upgraded(before=before, after=18, kept=("postgres/16",))
+        return Upgraded(before=before, after=18, retained=("postgres/16",))
 
     def back(self) -> Upgraded:
         before, self.major = self.major, 16
-        return Upgraded(before=before, after=16, kept=("postgres/18.undone",))
+        return Upgraded(before=before, after=16, retained=("postgres/18.undone",))
 
     def forget_old(self) -> Removed:
         return Removed(folders=("postgres/16",), bytes=40_000_000)
@@ -261,7 +261,7 @@ class ScriptedDemo:
     """That is not there."""
 
     def __init__(self, house: ScriptedHouse) -> None:
-        self.house = house
+        self.services = house
 
     def forget(self) -> None:
         raise AssertionError

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from portico.interfaces.cli.services import AtLogin, Ended, Keeper, Running
+from portico.interfaces.cli.services import AtLogin, Ended, Running, SupervisorStatus
 from portico.kernel.json import JsonObject
 
 URL = "http://127.0.0.1:9"
@@ -13,12 +13,12 @@ SINCE = "2026-05-04T10:00:00.000+00:00"
 
 
 def running(pid: int = 70, url: str = URL, **changed: object) -> Running:
-    usual = Running(pid=pid, url=url, since=SINCE, started_by="up", kept={})
+    usual = Running(pid=pid, url=url, since=SINCE, started_by="up", unsaved_settings={})
     return replace(usual, **changed)  # type: ignore[arg-type] # as the test says
 
 
-def keeper(**changed: object) -> Keeper:
-    usual = Keeper(
+def keeper(**changed: object) -> SupervisorStatus:
+    usual = SupervisorStatus(
         pid=60,
         alive=True,
         url=URL,
@@ -28,7 +28,7 @@ def keeper(**changed: object) -> Keeper:
         died_at=None,
         why=None,
         gave_up=False,
-        kept={},
+        unsaved_settings={},
         words=None,
     )
     return replace(usual, **changed)  # type: ignore[arg-type] # as the test says
@@ -42,10 +42,10 @@ class ScriptedLaunch:
 class ScriptedKeeping:
     def __init__(self, root: Path) -> None:
         self.running: list[Running] = []
-        self.kept: Keeper | None = None
+        self.kept: SupervisorStatus | None = None
         self.starts = 0
         self.stays = 0
-        self.after_start: Keeper | None = keeper()
+        self.after_start: SupervisorStatus | None = keeper()
         """What there is once it was started; None: it ended at once, and left nothing."""
         self.killed: set[int] = set()
         self.orphaned = False
@@ -56,7 +56,7 @@ class ScriptedKeeping:
     def servers(self) -> Sequence[Running]:
         return self.running
 
-    def keeper(self) -> Keeper | None:
+    def keeper(self) -> SupervisorStatus | None:
         return self.kept
 
     def start(self) -> ScriptedLaunch:
@@ -118,5 +118,5 @@ WORDS: Mapping[str, str] = {
 }
 
 
-def died(words: JsonObject | None = None) -> Keeper:
+def died(words: JsonObject | None = None) -> SupervisorStatus:
     return keeper(deaths=1, died_at=SINCE, why="it was ended by SIGKILL", words=words)

@@ -11,9 +11,9 @@ import pytest
 
 from portico.__main__ import main
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.store import Finding, State
+from portico.engine.core.store import CheckResult, State
 from portico.interfaces.cli.errors import Exit
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.settings.load import InvalidSettings
 from portico.testing.engine import ScriptedCheck
 from tests.interfaces.cli.command_line import CommandLine
@@ -161,7 +161,7 @@ def test_config_is_shown_checked_and_changed(cli: CommandLine) -> None:
 
 
 SECRETS = "postgresql://app:hunter2@db password='hunter2 x' ptc_0123456789AB_hunter2hunter2"
-FLAW = Flaw("server.prot", "there is no such setting (/x/portico.toml:2)")
+FLAW = FieldError("server.prot", "there is no such setting (/x/portico.toml:2)")
 
 
 @pytest.mark.parametrize(
@@ -268,9 +268,9 @@ def test_init_says_what_to_do_next_and_another_name_is_ignored(cli: CommandLine)
     assert "you are    ana" in other.err
 
 
-GOOD = Finding(check="platform", state=State.GOOD, detail="fine")
-BROKEN = Finding(check="files", state=State.BROKEN, detail="open", fix="doctor --fix")
-MENDED = Finding(check="files", state=State.MENDED, detail="closed")
+GOOD = CheckResult(check="platform", state=State.GOOD, detail="fine")
+BROKEN = CheckResult(check="files", state=State.BROKEN, detail="open", fix="doctor --fix")
+MENDED = CheckResult(check="files", state=State.MENDED, detail="closed")
 
 
 def test_doctor_fails_when_something_is_broken_and_not_once_it_is_mended(cli: CommandLine) -> None:

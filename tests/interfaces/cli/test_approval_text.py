@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from portico.debate.core.debates import Decision, Option, Said, Verdict, Why
+from portico.debate.core.debates import DebaterAnswer, Decision, Option, Verdict, Why
 from portico.interfaces.cli.approval_text import (
     answered,
     asks_on,
@@ -214,8 +214,10 @@ def test_a_line_of_a_list_says_which_and_of_which_step() -> None:
 def a_promotion(**changes: Any) -> dict[str, Any]:
     """As it is asked for when a debate is to be less secret."""
     options = (
-        Option(key="no", shown="no", probability=0.9, voices=("a:one", "b:two"), rationale="7·13"),
-        Option(key="yes", shown="yes", probability=0.1, voices=("c:three",)),
+        Option(
+            key="no", shown="no", probability=0.9, debaters=("a:one", "b:two"), rationale="7·13"
+        ),
+        Option(key="yes", shown="yes", probability=0.1, debaters=("c:three",)),
     )
     decision = Decision(
         verdict=Verdict.DECIDED,
@@ -228,8 +230,12 @@ def a_promotion(**changes: Any) -> dict[str, Any]:
         weights=(("a:one", 0.84),),
         asked=3,
     )
-    one = Said(voice="a:one", round=1, answer="No.", key="no", shown="no", rationale="7·13\n= 91")
-    again = Said(voice="b:two", round=2, answer="no", key="no", shown="no", changed_because="slip")
+    one = DebaterAnswer(
+        voice="a:one", round=1, answer="No.", key="no", shown="no", rationale="7·13\n= 91"
+    )
+    again = DebaterAnswer(
+        voice="b:two", round=2, answer="no", key="no", shown="no", changed_because="slip"
+    )
     notes = [
         {"name": "said:1:a:one", "kind": "said", "voice": "a:one", "round": 1,
          "body": one.as_json(), "at": "2026-01-01T10:00:00+00:00"},

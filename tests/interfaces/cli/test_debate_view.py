@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from rich.cells import cell_len
 
 from portico.interfaces.cli.debate_view import DebateView, bar, picture, sized
-from portico.interfaces.cli.server import Told, parsed
+from portico.interfaces.cli.server import ReceivedEvent, parsed
 from tests.interfaces.cli.agent_answers import event
 from tests.interfaces.cli.debate_answers import (
     BEGAN,
@@ -181,8 +181,8 @@ def test_what_nobody_has_said_yet_is_called_what_it_is(
 def test_one_that_fails_in_the_second_round_keeps_its_first_answer() -> None:
     view = a_view(answered(ONE, "no"), failed(ONE, "gone"))
 
-    assert view.voices[ONE].state == "answered"
-    assert view.voices[ONE].answer == "no"
+    assert view.debaters[ONE].state == "answered"
+    assert view.debaters[ONE].answer == "no"
 
 
 def test_whoever_judges_keeps_its_own_answer() -> None:
@@ -195,7 +195,7 @@ def test_whoever_judges_keeps_its_own_answer() -> None:
 
     assert f"… {ONE}: {why}" in lines(view)
     assert lines(view, turn=1) != lines(view, turn=2)
-    assert view.voices[ONE].state == "answered"
+    assert view.debaters[ONE].state == "answered"
     assert not any(why in line for line in lines(a_view(judge, stands(("no", 1.0)))))
     assert not any(why in line for line in lines(a_view(judge, ended())))
 
@@ -204,7 +204,7 @@ def test_what_is_not_known_is_passed_over() -> None:
     view = a_view()
     before = lines(view)
 
-    view.take(Told("something.new", {}))
+    view.take(ReceivedEvent("something.new", {}))
 
     assert lines(view) == before
 
@@ -217,7 +217,7 @@ def test_nothing_is_wider_than_the_screen(
     width: int, name: str, text: str, options: list[tuple[str, float]]
 ) -> None:
     view = DebateView(a_debate(question={"text": text, "kind": "open", "choices": []}))
-    view.take(Told("voice.asked", {"voice": name, "round": 1, "why": text}))
+    view.take(ReceivedEvent("voice.asked", {"voice": name, "round": 1, "why": text}))
     view.options = options
 
     assert all(cell_len(line) <= width for line in lines(view, width))

@@ -7,7 +7,7 @@ import pytest
 
 from portico.interfaces.cli.debate_view import part_line
 from portico.interfaces.cli.errors import Exit
-from portico.interfaces.cli.server import Told
+from portico.interfaces.cli.server import ReceivedEvent
 from tests.interfaces.cli.agent_answers import event
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 from tests.interfaces.cli.debate_answers import (
@@ -298,7 +298,7 @@ def test_what_is_said_in_the_parts_of_an_analysis_is_told_as_it_comes(
 ) -> None:
     part, over = "dbt_01m7fxv1skfhf86xxtf6psvg22", threading.Event()
 
-    def lined(which: str, told: Told) -> str | None:
+    def lined(which: str, told: ReceivedEvent) -> str | None:
         line = part_line(which, told)
         if told.type == "debate.ended":
             over.set()

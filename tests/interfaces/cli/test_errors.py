@@ -8,19 +8,19 @@ from portico.adapters.telemetry.setup import ExporterMissing
 from portico.engine.core.errors import BackupFailed, KeyReused, StoreRefused, StoreUnavailable
 from portico.guard.core.errors import KeyNotFound, NameTaken, NotAuthenticated, Overreach
 from portico.interfaces.cli.errors import (
-    BadUsage,
-    Broken,
+    ConfirmationRequired,
     Exit,
     FileInTheWay,
-    NeedsYes,
+    InternalFailure,
+    InvalidUsage,
     SystemRefused,
     exit_for,
 )
-from portico.interfaces.cli.principals import BadLink
+from portico.interfaces.cli.principals import InvalidLink
 from portico.interfaces.cli.server import NotRunning, Refused
 from portico.kernel.budget import ReservationExceeded
 from portico.kernel.errors import Kind, PorticoError
-from portico.kernel.ids import BadId
+from portico.kernel.ids import InvalidId
 from portico.settings.load import InvalidSettings, UnreadableSettings
 
 FAILURES: dict[int, list[PorticoError]] = {
@@ -30,11 +30,11 @@ FAILURES: dict[int, list[PorticoError]] = {
         BackupFailed("disk full"),
         FileInTheWay(Path("x")),
         SystemRefused(OSError()),
-        Broken(ValueError()),
+        InternalFailure(ValueError()),
         Refused(404, {}),
         Refused(409, {}),
     ],
-    2: [BadUsage("x"), BadId("x", "spc"), BadLink(), KeyReused("k"), Refused(422, {})],
+    2: [InvalidUsage("x"), InvalidId("x", "spc"), InvalidLink(), KeyReused("k"), Refused(422, {})],
     3: [InvalidSettings([]), UnreadableSettings("x"), StoreRefused("root"), ExporterMissing()],
     4: [StoreUnavailable("x"), NotRunning("http://x"), Refused(500, {}), Refused(503, {})],
     5: [
@@ -43,7 +43,7 @@ FAILURES: dict[int, list[PorticoError]] = {
         Refused(401, {}),
         Refused(403, {"code": "not_permitted"}),
     ],
-    6: [NeedsYes("Sure?")],
+    6: [ConfirmationRequired("Sure?")],
     7: [ReservationExceeded("x", ("calls",)), Refused(429, {})],
 }
 
@@ -93,5 +93,5 @@ def test_what_the_server_refused_is_told_in_its_own_words() -> None:
     error = Refused(404, problem)
 
     told = {"detail": str(error), "code": error.code, "title": error.title, "fix": error.fix}
-    errors = [{"field": flaw.field, "message": flaw.message} for flaw in error.flaws]
+    errors = [{"field": flaw.field, "message": flaw.message} for flaw in error.field_errors]
     assert {**told, "errors": errors} == problem

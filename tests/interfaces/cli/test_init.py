@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.catalog_snapshot import Standing
-from portico.gateway.core.config_documents import Described, Problem, Wish
+from portico.gateway.core.catalog_snapshot import ToolStatus
+from portico.gateway.core.config_documents import Described, Problem, ServerSpec
 from portico.gateway.core.servers import FromFile, Http, Plain, Stdio
 from portico.gateway.server_files import AcceptListed, ImportServers
 from portico.gateway.start_diagnostics import ExamineServers
@@ -24,8 +24,8 @@ from tests.interfaces.cli.house import ScriptedImporting
 MINE, PROJECT = "/home/ana/.cursor/mcp.json", "/srv/shop/.mcp.json"
 
 
-def a_wish(name: str, launch: Stdio | Http | None = None, *, enabled: bool = True) -> Wish:
-    return Wish(
+def a_wish(name: str, launch: Stdio | Http | None = None, *, enabled: bool = True) -> ServerSpec:
+    return ServerSpec(
         name=name,
         called=name,
         launch=launch or Stdio("npx", (Plain(name),)),
@@ -88,7 +88,7 @@ class Scene:
         assert got.code == 0
         return got
 
-    async def standings(self) -> dict[str, dict[Standing, int]]:
+    async def standings(self) -> dict[str, dict[ToolStatus, int]]:
         looks = await self.room.list_servers(ROOT)
         return {look.server.name: dict(look.tools) for look in looks}
 
@@ -145,7 +145,7 @@ async def test_yes_takes_all_of_ones_own_files_and_accepts_only_reads(scene: Sce
     ):
         assert words in said
     assert said.endswith("\nNext: portico up\n")
-    assert (await scene.room.tool("files.read_file")).effect.reads_only
+    assert (await scene.room.tool("files.read_file")).effect.is_read_only
     assert (await scene.room.tool("files.write_file")).effect is Effect.UNKNOWN
     assert "strange" not in await scene.standings()
 
@@ -165,10 +165,10 @@ async def test_a_file_that_is_named_is_taken_whosever_it_is(scene: Scene) -> Non
     await scene.init(f"--yes --from {PROJECT}")
 
     assert scene.importing.used == [PROJECT]
-    assert await scene.standings() == {"strange": {Standing.LIVE: 1}}
+    assert await scene.standings() == {"strange": {ToolStatus.LIVE: 1}}
 
 
-ALL_IN = {"files": {Standing.LIVE: 3}, "mail": {}, "strange": {Standing.LIVE: 1}}
+ALL_IN = {"files": {ToolStatus.LIVE: 3}, "mail": {}, "strange": {ToolStatus.LIVE: 1}}
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ ALL_IN = {"files": {Standing.LIVE: 3}, "mail": {}, "strange": {Standing.LIVE: 1}
         ("9\n1,3\na\n", ["There are 1 to 3.",
                          "Tools proposed as reading: 2, writing: 1, destructive: 1"],
          [MINE, PROJECT], ALL_IN),
-        ("1\nn\n", ["portico servers approve NAME"], [MINE], {"files": {Standing.PENDING: 3}}),
-        ("1\nfoo\nr\n", ["Say a, r or n."], [MINE], {"files": {Standing.LIVE: 3}}),
+        ("1\nn\n", ["portico servers approve NAME"], [MINE], {"files": {ToolStatus.PENDING: 3}}),
+        ("1\nfoo\nr\n", ["Say a, r or n."], [MINE], {"files": {ToolStatus.LIVE: 3}}),
     ],
     ids=["nobody can be asked", "goes away", "lets in", "lets nothing in", "slips"],
 )  # fmt: skip

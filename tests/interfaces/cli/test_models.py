@@ -282,7 +282,7 @@ def test_a_key_is_taken_from_the_environment_and_never_written(
     assert (found["works"], found["dimensions"]) == (True, 3)
     assert keys == ["Bearer correct-horse-battery"] * 2
     assert "correct-horse" not in (tmp_path / "home/config/portico.toml").read_text()
-    assert "correct-horse" not in house.ground.secrets.clean("it is correct-horse-battery")
+    assert "correct-horse" not in house.app.secrets.clean("it is correct-horse-battery")
 
 
 def test_an_encoder_that_is_gone_is_told_by_name(real: Ask, tmp_path: Path) -> None:

@@ -6,21 +6,21 @@ from pathlib import Path
 import pytest
 
 from portico.interfaces import cli as package
-from portico.interfaces.cli.errors import BadUsage
-from portico.interfaces.cli.server import path_to
+from portico.interfaces.cli.errors import InvalidUsage
+from portico.interfaces.cli.server import api_path
 from tests.interfaces.cli.command_line import CommandLine
 
 ASKING = {"get", "post", "put", "patch", "delete", "pages", "lines", "streaming"}
 
 
 def test_each_part_is_one_step_whatever_letters_it_has() -> None:
-    assert path_to("servers", "a b?c#d%2e", "logs") == "/servers/a%20b%3Fc%23d%252e/logs"
+    assert api_path("servers", "a b?c#d%2e", "logs") == "/servers/a%20b%3Fc%23d%252e/logs"
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/../b", "../status", "/"])
 def test_what_would_lead_elsewhere_is_refused(name: str) -> None:
-    with pytest.raises(BadUsage) as refusal:
-        path_to("servers", name)
+    with pytest.raises(InvalidUsage) as refusal:
+        api_path("servers", name)
 
     assert refusal.value.fix
 

@@ -11,7 +11,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from portico.interfaces.cli.terminal import Terminal, Underway, human_size
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 from portico.kernel.json import JsonObject
 from tests.interfaces.cli.house import ScriptedHouse
 from tests.interfaces.cli.screen import TtyText, a_screen
@@ -33,18 +33,18 @@ class LeakyRoof(PorticoError):
 
 @pytest.fixture
 def at(tmp_path: Path) -> Terminal:
-    return Terminal(house=ScriptedHouse(tmp_path))
+    return Terminal(services=ScriptedHouse(tmp_path))
 
 
 @pytest.fixture
 def at_json(tmp_path: Path) -> Terminal:
-    return Terminal(house=ScriptedHouse(tmp_path), json=True)
+    return Terminal(services=ScriptedHouse(tmp_path), json=True)
 
 
 @pytest.mark.requirement("cli:output:json-everywhere")
 def test_a_program_that_asks_for_json_gets_the_value(at_json: Terminal, capsys: Captured) -> None:
     at_json.table(COLUMNS, ROWS, {"data": ROWS})
-    at_json.facts({"name": "é", "when": None})
+    at_json.details({"name": "é", "when": None})
     at_json.data({"key": "ptc_"}, "a text for people")
 
     lines = capsys.readouterr().out.splitlines()
@@ -57,8 +57,8 @@ def test_a_program_that_asks_for_json_gets_the_value(at_json: Terminal, capsys: 
 
 def test_a_pipe_gets_plain_lines_with_tabs(at: Terminal, capsys: Captured) -> None:
     at.table(COLUMNS, ROWS, None)
-    at.facts({"config_file": "/x", "ready": True, "size": 3})
-    at.facts({})
+    at.details({"config_file": "/x", "ready": True, "size": 3})
+    at.details({})
     at.data({"key": "ptc_"}, "a text")
 
     assert capsys.readouterr().out == snapshot("""\
@@ -74,7 +74,7 @@ a text
 def test_a_person_gets_facts_in_two_columns(at: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = a_screen(monkeypatch)
 
-    at.facts({"config_file": "/x", "ready": False, "nested": {"a": 1}})
+    at.details({"config_file": "/x", "ready": False, "nested": {"a": 1}})
 
     assert screen.getvalue().splitlines() == [
         "config file  /x",
@@ -152,7 +152,7 @@ def test_nothing_that_is_shown_can_move_the_cursor(
     screen = a_screen(monkeypatch)
 
     at.table(["name"], [{"name": "a\x1b[2Jb"}], None)
-    at.facts({"name": "a\x1b[2Jb"})
+    at.details({"name": "a\x1b[2Jb"})
     at.fail(LeakyRoof("a\x1b[2Jb"))
 
     assert "\x1b" not in screen.getvalue()
@@ -175,8 +175,8 @@ def test_a_size_is_told_as_people_say_it(count: int, text: str) -> None:
 
 
 def test_times_are_shown_to_the_minute_and_only_times(at: Terminal, capsys: Captured) -> None:
-    at.facts({"at": "2026-01-01T12:34:56.789000+00:00"})
-    at.facts({"at": "2026-99-99T12:34:56+00:00", "id": "prn_01kdvdna0070004z"})
+    at.details({"at": "2026-01-01T12:34:56.789000+00:00"})
+    at.details({"at": "2026-99-99T12:34:56+00:00", "id": "prn_01kdvdna0070004z"})
 
     first, bad, name = capsys.readouterr().out.splitlines()
     assert len(first.removeprefix("at\t")) == len("2026-01-01 12:34")
@@ -188,12 +188,12 @@ def test_talk_goes_to_standard_error_and_stops_when_quiet(
     tmp_path: Path, at: Terminal, capsys: Captured
 ) -> None:
     at.say("hello")
-    Terminal(house=ScriptedHouse(tmp_path), quiet=True).say("hush")
+    Terminal(services=ScriptedHouse(tmp_path), quiet=True).say("hush")
 
     assert capsys.readouterr() == ("", "hello\n")
 
 
-FLAWS = (Flaw("north", "a tile is missing"), Flaw("south", "so is the gutter"))
+FLAWS = (FieldError("north", "a tile is missing"), FieldError("south", "so is the gutter"))
 
 
 @pytest.mark.parametrize(
@@ -206,10 +206,10 @@ FLAWS = (Flaw("north", "a tile is missing"), Flaw("south", "so is the gutter"))
 )
 @pytest.mark.requirement("cli:errors:name-the-fix")
 def test_a_failure_is_told_with_its_code_its_flaws_and_its_mend(
-    at: Terminal, capsys: Captured, flaws: tuple[Flaw, ...], told: str
+    at: Terminal, capsys: Captured, flaws: tuple[FieldError, ...], told: str
 ) -> None:
     error = LeakyRoof("It drips on [bold]the[/] bed.")
-    error.flaws = flaws
+    error.field_errors = flaws
 
     at.fail(error)
 
@@ -282,7 +282,7 @@ def test_nobody_is_asked_at_a_pipe_or_when_told_not_to(
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     piped = at.confirm("Really?")
     monkeypatch.setattr("sys.stdin", TtyText("y\n"))
-    silenced = Terminal(house=ScriptedHouse(tmp_path), no_input=True).confirm("Really?")
+    silenced = Terminal(services=ScriptedHouse(tmp_path), no_input=True).confirm("Really?")
 
     assert (piped, silenced) == (False, False)
 
@@ -294,7 +294,7 @@ def test_what_is_logged_does_not_come_between_the_lines_of_a_command(
     """Nobody else has asked for it: pytest has."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.setattr(logging, "lastResort", logging.StreamHandler(sys.stderr))
-    terminal = Terminal(house=ScriptedHouse(tmp_path), debug=debug)
+    terminal = Terminal(services=ScriptedHouse(tmp_path), debug=debug)
 
     with terminal.alone():
         logging.getLogger("portico.sandbox").warning("from a box")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from portico.interfaces.cli.errors import Exit
-from portico.interfaces.cli.services import Keeper, Running
+from portico.interfaces.cli.services import Running, SupervisorStatus
 from tests.interfaces.cli.command_line import CommandLine
 from tests.interfaces.cli.keeping import (
     SINCE,
@@ -71,9 +71,9 @@ def test_up_again_says_that_the_settings_were_written_since(
     ids=["in a terminal", "at another address"],
 )
 def test_up_leaves_one_that_runs_alone_and_says_what_that_means(
-    cli: CommandLine, kept: ScriptedKeeping, there: Running | Keeper, where: str
+    cli: CommandLine, kept: ScriptedKeeping, there: Running | SupervisorStatus, where: str
 ) -> None:
-    if isinstance(there, Keeper):
+    if isinstance(there, SupervisorStatus):
         kept.kept = there
     else:
         kept.running = [there]
@@ -146,7 +146,7 @@ def test_one_that_was_about_to_end_is_followed_by_another(
     cli: CommandLine,
     kept: ScriptedKeeping,
     monkeypatch: pytest.MonkeyPatch,
-    before: Keeper | None,
+    before: SupervisorStatus | None,
     others: list[Running],
 ) -> None:
     kept.kept, kept.running = before, [running(70), *others]
@@ -187,7 +187,7 @@ def test_down_when_nothing_runs_is_well(cli: CommandLine) -> None:
 def test_restart_keeps_the_address_that_is_in_no_file(
     cli: CommandLine, kept: ScriptedKeeping, make: Callable[..., Any]
 ) -> None:
-    one = make(kept={"server.port": 3999})
+    one = make(unsaved_settings={"server.port": 3999})
     kept.running, kept.kept = ([one], None) if make is running else ([], one)
 
     assert cli("restart").code == 0
@@ -299,7 +299,7 @@ GONE = {"alive": False, "gave_up": True, "deaths": 8, "why": "Taken.", "died_at"
     ids=["given up", "with a fix", "resting"],
 )  # fmt: skip
 def test_status_says_that_it_was_given_up_and_why(
-    cli: CommandLine, its_keeper: Keeper, said: list[str]
+    cli: CommandLine, its_keeper: SupervisorStatus, said: list[str]
 ) -> None:
     cli.house.scripted_keeping.kept = its_keeper
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from portico.interfaces.cli.agent_text import trace_lines
-from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.errors import InvalidUsage
 from portico.interfaces.cli.help_text import unbroken
 from portico.interfaces.cli.status import in_words
 from portico.interfaces.cli.up import Face, _path
@@ -100,5 +100,5 @@ def test_stdio_leads_to_the_gateway_unless_another_door_is_named(
 
 @pytest.mark.parametrize("face", ["bridge", "debate"])
 def test_nobody_comes_in_by_two_doors(face: Face) -> None:
-    with pytest.raises(BadUsage):
+    with pytest.raises(InvalidUsage):
         _path("github", face)

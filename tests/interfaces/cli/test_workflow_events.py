@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.interfaces.cli.server import RESET, Refused, Server, Told
+from portico.interfaces.cli.server import RESET, ReceivedEvent, Refused, Server
 from portico.interfaces.cli.workflow_events import Followed
 from tests.interfaces.cli.command_line import CommandLine
 from tests.interfaces.cli.picture.reports import a_report, an_event
@@ -36,7 +36,7 @@ def followed(cli: CommandLine, server: ScriptedServer) -> Followed:
 def test_a_server_that_is_starting_is_asked_again_later(
     followed: Followed, server: ScriptedServer, found: dict[str, object]
 ) -> None:
-    followed.take(Told("run.started", an_event("run.started", 0)))
+    followed.take(ReceivedEvent("run.started", an_event("run.started", 0)))
     server.late = True
 
     followed.refresh()
@@ -49,7 +49,7 @@ def test_a_server_that_is_starting_is_asked_again_later(
 
 
 def test_one_that_is_gone_for_good_is_not(followed: Followed, found: dict[str, object]) -> None:
-    followed.take(Told(RESET, {"topic": RUN}))
+    followed.take(ReceivedEvent(RESET, {"topic": RUN}))
     del found[THERE]
 
     with pytest.raises(Refused):

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from portico.agents.core.agents import Agent, AgentSpec
-from portico.agents.core.traces import PersonSaid, RunTrace, ToolUse, TurnTrace, WholeTrace
+from portico.agents.core.traces import RunTrace, ToolUse, TurnTrace, UserInput, WholeTrace
 from portico.testing import agent_data
 from portico.testing.agent_data import TEAM, an_agent_run
 from portico.testing.guard import a_person
@@ -25,8 +25,8 @@ def a_run(number: int, **changes: Any) -> RunTrace:
     return replace(made, **changes)
 
 
-def said(number: int, text: str) -> PersonSaid:
-    return PersonSaid(run=RUN, number=number, text=text, by=ANA, at=BEGINNING)
+def said(number: int, text: str) -> UserInput:
+    return UserInput(run=RUN, number=number, text=text, by=ANA, at=BEGINNING)
 
 
 def a_turn(number: int, text: str, **changes: Any) -> TurnTrace:
@@ -41,7 +41,7 @@ def a_use(**changes: Any) -> ToolUse:
 
 
 def a_trace(
-    turns: Sequence[TurnTrace], said: Sequence[PersonSaid], uses: Sequence[ToolUse] = ()
+    turns: Sequence[TurnTrace], said: Sequence[UserInput], uses: Sequence[ToolUse] = ()
 ) -> WholeTrace:
     run = replace(THE_RUN, asked="Question 0")
     return WholeTrace(run=run, said=tuple(said), turns=tuple(turns), uses=tuple(uses))

@@ -11,10 +11,10 @@ from starlette.types import ASGIApp
 
 from portico.engine.event_log import Tails
 from portico.guard.core.principals import Role
-from portico.guard.principals import PrincipalWish
+from portico.guard.principals import PrincipalSpec
 from portico.interfaces.console.app import build
 from portico.interfaces.console.live import PageWords
-from portico.interfaces.console.page import House
+from portico.interfaces.console.page import ConsoleServices
 from portico.interfaces.console.sessions import COOKIE
 from portico.interfaces.http.streaming import Manners
 from portico.kernel.label import Label
@@ -32,7 +32,7 @@ class Browser:
 
     app: ASGIApp
     site: Site
-    house: House
+    house: ConsoleServices
     cookies: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -87,7 +87,7 @@ class Browser:
 
 def console_of(site: Site, manners: Manners | None = None) -> Browser:
     doors = site.doors
-    house = House(
+    house = ConsoleServices(
         use=site.use,
         gateway=site.gateway,
         rooms=site.rooms,
@@ -95,7 +95,7 @@ def console_of(site: Site, manners: Manners | None = None) -> Browser:
         tails=Tails(log=doors.event_log, bus=doors.bus, seal=doors.seal, wording=PageWords()),
         clock=doors.clock,
         entropy=doors.entropy,
-        manners=manners or Manners(heartbeat=60.0, patience=60.0),
+        manners=manners or Manners(heartbeat=60.0, wait_timeout=60.0),
     )
     return Browser(build(house), site, house)
 
@@ -120,7 +120,7 @@ async def somebody(
     """Another person at the same console, with less than Ana has."""
     use = console.site.use
     ana = (await use.authenticate(console.site.key)).principal
-    wish = PrincipalWish(
+    wish = PrincipalSpec(
         kind=PrincipalKind.PERSON,
         name=name,
         roles=frozenset({role}),

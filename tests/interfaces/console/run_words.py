@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from portico.engine.core.runs import Place, Run, RunStatus, Step, StepState
-from portico.interfaces.console.screens.run.run_view import Seen
+from portico.engine.core.runs import QueuePlacement, Run, RunStatus, Step, StepState
+from portico.interfaces.console.screens.run.run_view import RunView
 from portico.interfaces.console.screens.run.tasks import Span, State, Task
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC
@@ -14,7 +14,7 @@ from portico.testing.memory_store import SeededEntropy
 from portico.workflows.core.plan_report import (
     Mode,
     StepReport,
-    StepStanding,
+    StepStatus,
     WorkflowReport,
     WorkflowStatus,
 )
@@ -55,7 +55,7 @@ def report(*steps: StepReport) -> WorkflowReport:
     )
 
 
-def step(name: str, state: StepStanding, *needs: str, **more: Any) -> StepReport:
+def step(name: str, state: StepStatus, *needs: str, **more: Any) -> StepReport:
     return StepReport(id=name, tool=f"box.{name}", state=state, needs=needs, **more)
 
 
@@ -67,7 +67,7 @@ def a_run(kind: str = "drill", status: RunStatus = RunStatus.RUNNING, **more: An
         kind=kind,
         label=PUBLIC,
         clearance=PUBLIC,
-        place=Place(),
+        placement=QueuePlacement(),
         status=status,
         input={},
         created_at=START,
@@ -82,8 +82,8 @@ def a_principal(*scopes: str, id_: PrincipalId = ANA) -> Principal:
     )
 
 
-def a_seen(kind: str, status: str, *tasks: Task, mine: bool = True) -> Seen:
-    return Seen(
+def a_seen(kind: str, status: str, *tasks: Task, mine: bool = True) -> RunView:
+    return RunView(
         id="run_1",
         kind=kind,
         status=status,

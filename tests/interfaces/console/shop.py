@@ -2,7 +2,7 @@
 
 import re
 
-from portico.gateway.core.calls import Answer, Seen
+from portico.gateway.core.calls import ServerListing, ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject
 from portico.testing.gateway import seen
@@ -37,7 +37,7 @@ async def offers(console: Browser, *tools: JsonObject, server: str = "shop") -> 
     await accepted(console, seen(*tools), server=server)
 
 
-async def accepted(console: Browser, offered: Seen, *, server: str) -> None:
+async def accepted(console: Browser, offered: ServerListing, *, server: str) -> None:
     """All that it offers, let in."""
     site = console.site
     site.upstreams.offers[server] = offered
@@ -54,7 +54,7 @@ async def handed_on(console: Browser, find: JsonObject = FIND, server: str = "sh
     """A customer that was found is deleted: one edge is learnt."""
     site = console.site
     await offers(console, find, DROP, server=server)
-    site.upstreams.replies[ToolRef(server, "find_customer")] = Answer(
+    site.upstreams.replies[ToolRef(server, "find_customer")] = ToolResult(
         [], structured={"id": "cus-000017"}
     )
     for tool, arguments in (
@@ -63,7 +63,7 @@ async def handed_on(console: Browser, find: JsonObject = FIND, server: str = "sh
     ):
         made = await site.ask("POST", "/api/v1/calls", {"tool": tool, "arguments": arguments})
         assert made.status == 200, made.json
-    await site.lessons.write_down()
+    await site.lessons.flush()
 
 
 def pin_in(text: str) -> str:

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from portico.agents.core.agent_checks import Known, flaws
+from portico.agents.core.agent_checks import ValidationContext, flaws
 from portico.agents.core.agents import TEMPLATES, AgentSpec, read_spec
 from portico.agents.core.model_requests import ModelRef, ProviderState
 from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef
 from portico.interfaces.console.forms import Form
 from portico.interfaces.console.screens.agent_form import (
     INLINE,
-    Book,
     Draft,
+    ModelsView,
     draft_of_form,
     draft_of_spec,
     effect_word,
@@ -72,7 +72,9 @@ def test_what_is_no_number_is_told_at_its_field() -> None:
     )
     draft = draft_of_form(form)
     spec, unread = read_spec(draft.as_json())
-    known = Known(tools=sorted(NAMES), servers=["files", "no"], clearance=TEAM, task=TEAM)
+    known = ValidationContext(
+        tools=sorted(NAMES), servers=["files", "no"], clearance=TEAM, task=TEAM
+    )
 
     wrong = wrong_at([*unread, *flaws(spec, replace(known, servers=["files"]))], draft)
 
@@ -132,7 +134,7 @@ def provider(name: str, *, reachable: bool = True) -> ProviderState:
     )
 
 
-BOOK = Book.of(
+BOOK = ModelsView.of(
     [a_model(ModelRef("local", "small"))], [provider("local"), provider("away", reachable=False)]
 )
 
@@ -158,7 +160,7 @@ def test_what_is_chosen_can_be_chosen_whether_or_not_it_answers() -> None:
     assert groups["away"].health.why == "nobody answers"
     assert [each.provider for each in BOOK.groups("gone:x")] == ["local", "away", "gone"]
     assert BOOK.first == "local:small"
-    assert Book({}, {}).first == ""
+    assert ModelsView({}, {}).first == ""
 
 
 def test_a_row_says_what_an_agent_has_and_did() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from portico.guard.audit import Found
-from portico.guard.core.audit import Fault, Finding, Head, Link, Verdict
+from portico.guard.audit import ChainedEntry
+from portico.guard.core.audit import ChainViolation, Fault, Head, Link, Verdict
 from portico.interfaces.console.screens.audit import checked, line
 from portico.kernel.json import JsonValue
 from portico.testing.memory_store import BEGINNING
@@ -20,7 +20,7 @@ APPROVAL = "apr_00000000000000000000000001"
 DEBATE = "dbt_00000000000000000000000001"
 
 
-def found(action: str, subject: str = "x", **act: Any) -> Found:
+def found(action: str, subject: str = "x", **act: Any) -> ChainedEntry:
     told: dict[str, JsonValue] = {
         "action": action,
         "subject": subject,
@@ -29,7 +29,7 @@ def found(action: str, subject: str = "x", **act: Any) -> Found:
         **act,
     }
     entry: dict[str, JsonValue] = {"act": told, "at": "2026-01-01T10:00:00.000000Z", "by": "x"}
-    return Found(Link(7, json.dumps(entry).encode(), b"\x01" * 32), entry)
+    return ChainedEntry(Link(7, json.dumps(entry).encode(), b"\x01" * 32), entry)
 
 
 @pytest.mark.parametrize(
@@ -90,17 +90,17 @@ def test_what_it_is_about_besides_who_allowed_it_and_how_it_is_called() -> None:
 
 
 def test_what_cannot_be_read_is_shown_as_it_is() -> None:
-    entry = line(Found(Link(3, b"\xffnonsense", b"\x00" * 32), {}))
+    entry = line(ChainedEntry(Link(3, b"\xffnonsense", b"\x00" * 32), {}))
 
     assert entry.action == "not readable"
     assert entry.at is None
-    assert "nonsense" in str(entry.facts)
+    assert "nonsense" in str(entry.details)
 
 
 def test_what_checking_came_to_in_words() -> None:
     head = Head(2, b"\x00" * 32)
     sound = Verdict(checked=2, last=head, found=0, findings=(), heads=1, compared=1)
-    finding = Finding(Fault.CHANGED, 2, "Its hash is another.")
+    finding = ChainViolation(Fault.CHANGED, 2, "Its hash is another.")
     broken = Verdict(checked=2, last=head, found=3, findings=(finding,), heads=0)
 
     assert checked(sound).told == "Sound: 2 entries checked, the last is 2."

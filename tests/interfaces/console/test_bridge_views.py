@@ -8,11 +8,11 @@ import pytest
 
 from portico.bridge.core.conversations import Conversation, ConversationId, Participant
 from portico.bridge.core.leases import Lease, LeaseId, Waiting
-from portico.bridge.core.memory import Remembered
-from portico.bridge.core.messages import Message, MessageId, Wanted
+from portico.bridge.core.memory import MemoryEntry
+from portico.bridge.core.messages import Message, MessageId, ReplyRequest
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.core.read_state import Inbox, InboxItem
-from portico.bridge.core.work_items import Work, WorkId, WorkState
+from portico.bridge.core.work_items import WorkItem, WorkItemId, WorkItemStatus
 from portico.debate.core.questions import Cap
 from portico.interfaces.console.screens.bridge.conversation import audience_of
 from portico.interfaces.console.screens.bridge.messages import Reader, message_rows, reader_of
@@ -153,8 +153,8 @@ def test_the_next_unread_comes_after_the_one_that_is_open() -> None:
 
 def test_what_is_overdue_is_owed_or_waited_for() -> None:
     inside = conversation("c")
-    asked = message("have it?", BOB, acknowledge=Wanted(until=NOW), addressed=(ANA,))
-    own = message("and you?", ANA, acknowledge=Wanted(until=NOW), addressed=(BOB,))
+    asked = message("have it?", BOB, acknowledge=ReplyRequest(until=NOW), addressed=(ANA,))
+    own = message("and you?", ANA, acknowledge=ReplyRequest(until=NOW), addressed=(BOB,))
     where = {asked.conversation: inside}
 
     rows = overdue_rows([asked, own], where, ANA)
@@ -242,7 +242,7 @@ def test_a_lease_tells_who_waits_for_a_part_of_it() -> None:
 
 
 def test_a_value_is_text_or_json_and_its_writer_named_if_known() -> None:
-    kept = Remembered(
+    kept = MemoryEntry(
         project=PROJECT, key="k", value={"a": 1}, label=TEAM, version=2, by=BOB, at=NOW
     )
 
@@ -256,18 +256,18 @@ def test_a_value_is_text_or_json_and_its_writer_named_if_known() -> None:
 @pytest.mark.parametrize(
     ("state", "by", "read", "can"),
     [
-        (WorkState.OPEN, None, TEAM, "claim"),
-        (WorkState.OPEN, None, CONFIDENTIAL, "barred"),
-        (WorkState.CLAIMED, ANA, TEAM, "end"),
-        (WorkState.CLAIMED, BOB, TEAM, ""),
-        (WorkState.DONE, ANA, TEAM, ""),
+        (WorkItemStatus.OPEN, None, TEAM, "claim"),
+        (WorkItemStatus.OPEN, None, CONFIDENTIAL, "barred"),
+        (WorkItemStatus.CLAIMED, ANA, TEAM, "end"),
+        (WorkItemStatus.CLAIMED, BOB, TEAM, ""),
+        (WorkItemStatus.DONE, ANA, TEAM, ""),
     ],
 )
 def test_work_is_claimed_once_and_by_nobody_who_has_read_more(
-    state: WorkState, by: PrincipalId | None, read: Label, can: str
+    state: WorkItemStatus, by: PrincipalId | None, read: Label, can: str
 ) -> None:
-    work = Work(
-        id=WorkId.of_digest(b"w"),
+    work = WorkItem(
+        id=WorkItemId.of_digest(b"w"),
         project=PROJECT,
         title="t",
         label=TEAM,

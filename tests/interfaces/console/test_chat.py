@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from portico.agents.core.events import (
-    Happening,
-    Heard,
-    RunEnded,
-    TextAdded,
-    ThoughtAdded,
-    ToolBegan,
-    ToolEnded,
-    TurnBegan,
+    AgentEvent,
+    InputReceived,
+    ReasoningDelta,
+    RunFinished,
+    TextDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnStarted,
 )
 from portico.agents.core.model_requests import ToolCall, Usage
 from portico.agents.core.traces import AgentRunStatus, WholeTrace
 from portico.guard.core.approvals import Status, Waiter
-from portico.interfaces.console.live import TalkTopic, Telling
-from portico.kernel.ids import ApprovalId, BadId, RunId
+from portico.interfaces.console.live import RunEventRenderer, TalkTopic
+from portico.kernel.ids import ApprovalId, InvalidId, RunId
 from portico.testing.agent_data import TEAM
 from portico.testing.guard import MemoryTaskContexts
 from tests.interfaces.console.chat_data import RUN, a_turn, a_use
@@ -279,7 +279,7 @@ async def test_all_that_happens_in_a_run_is_told_on_the_one_stream(
     console: Browser, desk: Desk
 ) -> None:
     run = await begun(console)
-    await desk.tell(run, TurnBegan(turn=1, model="local:small"), text("I shall "))
+    await desk.tell(run, TurnStarted(turn=1, model="local:small"), text("I shall "))
 
     async with console.live(f"talk:{run}") as stream:
         await stream.until(lambda: len(told(stream)) == 2)
@@ -304,7 +304,7 @@ async def test_who_comes_again_is_told_all_that_it_lacks(console: Browser, desk:
     texts: list[list[str]] = []
     for topic in (f"talk:{run}", f"talk:{run}", f"talk:{run}@1", f"talk:{run}@2"):
         async with console.live(topic) as stream:
-            await desk.tell(run, Heard(number=len(texts) + 2, text="Go on."))
+            await desk.tell(run, InputReceived(number=len(texts) + 2, text="Go on."))
             await stream.until(lambda: any(each["facts"].get("number") for each in told(stream)))
         texts.append([each["facts"]["text"] for each in told(stream) if "turn" in each["facts"]])
 
@@ -314,25 +314,25 @@ async def test_who_comes_again_is_told_all_that_it_lacks(console: Browser, desk:
 @pytest.mark.parametrize(
     ("happening", "known", "lacks"),
     [
-        (TurnBegan(turn=2, model="m"), 1, True),
-        (TurnBegan(turn=1, model="m"), 1, False),
+        (TurnStarted(turn=2, model="m"), 1, True),
+        (TurnStarted(turn=1, model="m"), 1, False),
         (text("a", turn=1), 1, False),
         (text("a", turn=2), 1, True),
         (a_tool(), 1, True),
         (a_tool(), 2, False),
-        (Heard(number=2, text="a"), 9, True),
+        (InputReceived(number=2, text="a"), 9, True),
     ],
 )
 def test_a_page_is_told_what_it_has_not_drawn(
-    happening: Happening,
+    happening: AgentEvent,
     known: int,
     lacks: bool,  # what is expected
 ) -> None:
     assert TalkTopic(RUN, known).lacks(happening) is lacks
 
 
-def words(*pieces: TextAdded | ThoughtAdded) -> str:
-    telling = Telling(TalkTopic(RUN))
+def words(*pieces: TextDelta | ReasoningDelta) -> str:
+    telling = RunEventRenderer(TalkTopic(RUN))
     return b"".join(telling.words(each) for each in pieces).decode()
 
 
@@ -352,9 +352,11 @@ def test_a_model_that_is_asked_anew_begins_anew() -> None:
 
 
 def test_what_the_page_asks_for_drawn_is_not_told() -> None:
-    telling = Telling(TalkTopic(RUN))
-    secret = ToolBegan(turn=1, call="c", tool="a.b", arguments={"key": "x" * 1000})
-    ended = ToolEnded(turn=1, call="c", tool="a.b", text="y" * 1000, failed=False, seconds=1.0)
+    telling = RunEventRenderer(TalkTopic(RUN))
+    secret = ToolCallStarted(turn=1, call="c", tool="a.b", arguments={"key": "x" * 1000})
+    ended = ToolCallFinished(
+        turn=1, call="c", tool="a.b", text="y" * 1000, failed=False, seconds=1.0
+    )
 
     told = telling.words(secret) + telling.words(ended)
 
@@ -373,13 +375,13 @@ def test_a_topic_names_a_run_and_how_much_of_it_is_known() -> None:
     assert TalkTopic.parse(f"talk:{RUN}@12") == TalkTopic(RUN, 12)
     assert str(TalkTopic(RUN, 12)) == f"talk:{RUN}@12"
     assert TalkTopic.parse(f"talk:{RUN}@x").known == 0
-    with pytest.raises(BadId):
+    with pytest.raises(InvalidId):
         TalkTopic.parse("talk:nothing")
 
 
 def test_the_end_of_a_run_is_told_without_its_answer() -> None:
-    ended = RunEnded(
+    ended = RunFinished(
         run=RUN, status=AgentRunStatus.COMPLETED, answer="It is.", usage=Usage(), money=Decimal(0)
     )
 
-    assert b"It is." not in Telling(TalkTopic(RUN)).words(ended)
+    assert b"It is." not in RunEventRenderer(TalkTopic(RUN)).words(ended)

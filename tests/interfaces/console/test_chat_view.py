@@ -7,17 +7,17 @@ from inspect import getsource
 
 import pytest
 
-from portico.agents.core.model_requests import ModelSaid, ToolCall, ToolGave, UserSaid
+from portico.agents.core.model_requests import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from portico.agents.core.traces import AgentRunStatus, ToolUse
 from portico.debate.core import analysis, prompts
-from portico.guard.core.policy import Danger, Mark, marked
+from portico.guard.core.policy import ArgumentWarning, Danger, marked
 from portico.interfaces.console.screens.chat_view import (
     DEBATES,
     ITEMS,
     LONGEST,
     WIDTH,
     Mine,
-    Turn,
+    ThreadTurn,
     ask_of,
     chats_of,
     given_of,
@@ -40,7 +40,8 @@ ANA = a_person("ana")
 
 def test_people_and_the_agent_are_drawn_in_the_order_in_which_they_spoke() -> None:
     trace = a_trace(
-        [a_turn(1, "One.", heard=1), a_turn(2, "Two.", heard=2)], [said(1, "Hi."), said(2, "And?")]
+        [a_turn(1, "One.", inputs_seen=1), a_turn(2, "Two.", inputs_seen=2)],
+        [said(1, "Hi."), said(2, "And?")],
     )
 
     drawn = [(each.kind, each.said.text) for each in items_of(trace)]
@@ -76,7 +77,7 @@ def test_a_call_says_how_it_stands(
 
     [_, turn] = items_of(trace, waiting)
 
-    assert isinstance(turn, Turn)
+    assert isinstance(turn, ThreadTurn)
     assert (turn.cards[0].state, turn.cards[0].tool) == (state, "files.read")
 
 
@@ -95,7 +96,7 @@ def test_a_tool_has_the_name_that_people_know(call: ToolCall, tool: str) -> None
 
 def test_a_page_of_a_chat_is_its_end_and_says_where_the_rest_is() -> None:
     trace = a_trace(
-        [a_turn(number, "Word.", heard=number) for number in range(1, 101)],
+        [a_turn(number, "Word.", inputs_seen=number) for number in range(1, 101)],
         [said(number, "Hm.") for number in range(1, 101)],
     )
     items = items_of(trace)
@@ -118,7 +119,11 @@ def test_long_texts_take_the_room_of_many() -> None:
 
 
 def test_what_a_program_kept_itself_is_drawn_before_the_rest() -> None:
-    history = (UserSaid("Hi."), ModelSaid("Hello."), ToolGave("c", "files__read", "Text."))
+    history = (
+        UserMessage("Hi."),
+        AssistantMessage("Hello."),
+        ToolMessage("c", "files__read", "Text."),
+    )
     trace = a_trace([], [said(1, "And?")])
     trace = replace(trace, run=replace(trace.run, history=history))
 
@@ -146,7 +151,7 @@ def test_whole_texts_are_found_by_their_names(name: str, text: str | None) -> No
 
 
 def test_dangerous_arguments_come_first() -> None:
-    marks = (Mark("/to", Danger.RECIPIENT), Mark("/deep/path", Danger.PATH))
+    marks = (ArgumentWarning("/to", Danger.RECIPIENT), ArgumentWarning("/deep/path", Danger.PATH))
 
     given = given_of({"text": "a", "to": "b", "deep": {"path": "c"}, "to2": 1}, marks)
 

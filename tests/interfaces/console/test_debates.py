@@ -213,7 +213,7 @@ async def test_a_guest_takes_a_seat_and_answers(held: Browser) -> None:
     assert refused.status == 422
     assert "is none of the choices" in words(refused.body.decode())
     debate = await ended(held.site, answer.json["id"])
-    assert "guest:ana" in [each.name for each in debate.voices]
+    assert "guest:ana" in [each.name for each in debate.debaters]
 
 
 async def test_a_conversation_becomes_a_question_that_is_as_secret(held: Browser) -> None:

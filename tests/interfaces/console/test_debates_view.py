@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.debaters import Voice, VoiceKind
+from portico.debate.core.debaters import Debater, DebaterKind
 from portico.debate.core.debates import (
     Debate,
     DebateId,
+    DebaterAnswer,
     DebateStatus,
     Decision,
     Note,
     NoteKind,
     Option,
-    Said,
     Verdict,
     WholeDebate,
     Why,
@@ -35,8 +35,8 @@ ANA = PrincipalId.of_digest(b"ana")
 NAMES = ("lab:heron", "lab:egret", "lab:ibis")
 
 
-def voice(name: str, **more: Any) -> Voice:
-    its = Voice(name=name, kind=VoiceKind.MODEL, target=name, family="lab", clearance=TEAM)
+def voice(name: str, **more: Any) -> Debater:
+    its = Debater(name=name, kind=DebaterKind.MODEL, target=name, family="lab", clearance=TEAM)
     return replace(its, **more)
 
 
@@ -45,7 +45,7 @@ def debate(**more: Any) -> Debate:
         id=DebateId.of_digest(b"d"),
         question=Question(text="Which?", kind=QuestionKind.CHOICE, choices=("Redis", "PG")),
         rules=rules_of(Preset.DEBATE, 0.5),
-        voices=tuple(voice(name) for name in NAMES),
+        debaters=tuple(voice(name) for name in NAMES),
         cap=Cap(tokens=1000),
         deadline=NOW + timedelta(minutes=5),
         label=TEAM,
@@ -58,7 +58,7 @@ def debate(**more: Any) -> Debate:
 
 
 def said(name: str, answer: str, round_: int = 1, **more: Any) -> Note:
-    body = Said(voice=name, round=round_, answer=answer, key=answer, shown=answer, **more)
+    body = DebaterAnswer(voice=name, round=round_, answer=answer, key=answer, shown=answer, **more)
     return Note(
         name=f"said:{round_}:{name}",
         kind=NoteKind.SAID,
@@ -72,8 +72,8 @@ def said(name: str, answer: str, round_: int = 1, **more: Any) -> Note:
 
 def decided(answer: str | None = "PG", **more: Any) -> Decision:
     options = (
-        Option(key="PG", shown="PG", probability=0.8, voices=NAMES[1:], rationale="One store."),
-        Option(key="Redis", shown="Redis", probability=0.2, voices=NAMES[:1], rationale="Quick."),
+        Option(key="PG", shown="PG", probability=0.8, debaters=NAMES[1:], rationale="One store."),
+        Option(key="Redis", shown="Redis", probability=0.2, debaters=NAMES[:1], rationale="Quick."),
     )
     its = Decision(
         verdict=Verdict.NO_DECISION if answer is None else Verdict.DECIDED,
@@ -150,9 +150,9 @@ def test_consensus_is_counted_at_first_and_weighed_in_the_end() -> None:
 
     running, ended = board(notes), board(notes, **over(decided()))
 
-    assert running.consensus.words == "67 %"
+    assert running.consensus.text == "67 %"
     assert "2 of 3 in round 1" in running.consensus.note
-    assert ended.consensus.words == "80 %"
+    assert ended.consensus.text == "80 %"
     assert ended.consensus.target == pytest.approx(0.89)
     assert board().consensus.value is None
 
@@ -249,7 +249,7 @@ def test_what_was_said_is_cut_so_that_the_board_stays_small() -> None:
         for round_ in (1, 2)
     ]
 
-    shown = board(notes, voices=voices)
+    shown = board(notes, debaters=voices)
 
     letters = sum(len(c.answer) + len(c.why) for each in shown.rounds for c in each.cells)
     assert letters < 30_000

@@ -11,7 +11,7 @@ from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.interfaces.console.screens.metrics import (
     MOST,
     RANGES,
-    Context,
+    ToolTokenCost,
     model_costs,
     models_csv,
     points,
@@ -129,9 +129,9 @@ def test_lines_fit_their_box_and_no_more_context_is_saved_than_there_is() -> Non
     assert (points([0, 2, 1]), points([0])) == ("0,21 2,2 4,12", "0,21")
     assert range_of("7d").within == timedelta(days=7)
     assert range_of("x").key == range_of(None).key == "24h"
-    assert Context(before=0, after=900).share is None
-    assert Context(before=1000, after=10).share == 0.99
-    assert Context(before=10, after=1000).saved == 0
+    assert ToolTokenCost(before=0, after=900).share is None
+    assert ToolTokenCost(before=1000, after=10).share == 0.99
+    assert ToolTokenCost(before=10, after=1000).saved == 0
 
 
 def _stats(model: str, money: str) -> ModelStats:

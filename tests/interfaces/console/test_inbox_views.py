@@ -8,9 +8,9 @@ import pytest
 
 from portico.guard.core.access_request import Action
 from portico.guard.core.approvals import Approval, Outcome, Status, Waiter
-from portico.guard.core.policy import Danger, Mark
+from portico.guard.core.policy import ArgumentWarning, Danger
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.forms import BadForm
+from portico.interfaces.console.forms import InvalidForm
 from portico.interfaces.console.screens.approval_view import (
     asked,
     diffs,
@@ -23,7 +23,7 @@ from portico.interfaces.console.screens.approval_view import (
 )
 from portico.interfaces.console.screens.approvals import (
     EMPTY,
-    Queue,
+    ApprovalQueue,
     Show,
     chips,
     ordered,
@@ -129,7 +129,7 @@ def test_an_unknown_filter_is_what_waits() -> None:
 
 def test_after_an_answer_the_next_one_is_opened_and_at_the_end_the_one_before() -> None:
     rows = [row(request(name), Show.WAITING, NOW, None) for name in ("one", "two", "three")]
-    queue = Queue(
+    queue = ApprovalQueue(
         show=Show.WAITING,
         unsure=[],
         rows=rows,
@@ -146,7 +146,7 @@ def test_after_an_answer_the_next_one_is_opened_and_at_the_end_the_one_before() 
 
 
 def test_a_row_says_the_first_of_what_to_look_at() -> None:
-    asked_for = replace(request(), marks=(Mark("/to", Danger.RECIPIENT),))
+    asked_for = replace(request(), marks=(ArgumentWarning("/to", Danger.RECIPIENT),))
 
     assert row(asked_for, Show.WAITING, NOW, asked_for.id).risk == "to: bob@else.example"
     assert row(asked_for, Show.WAITING, NOW, asked_for.id).marked
@@ -246,7 +246,7 @@ def test_a_line_is_cut_where_there_is_no_room() -> None:
 def test_each_value_stands_under_its_path_with_what_is_said_of_it() -> None:
     rows = table(
         {"to": ["a@x.example", "b@x.example"], "body": {"text": "hi", "size": 3}, "more": []},
-        (Mark("/to", Danger.RECIPIENT), Mark("/body/text", Danger.HIDDEN)),
+        (ArgumentWarning("/to", Danger.RECIPIENT), ArgumentWarning("/body/text", Danger.HIDDEN)),
     )
 
     assert [(each.name, each.value, each.risks) for each in rows] == [
@@ -259,7 +259,7 @@ def test_each_value_stands_under_its_path_with_what_is_said_of_it() -> None:
 
 
 def test_what_is_said_of_all_of_it_is_said_of_each() -> None:
-    [only] = table({"a": 1}, (Mark("", Danger.UNSEEN),))
+    [only] = table({"a": 1}, (ArgumentWarning("", Danger.UNSEEN),))
 
     assert only.risks == ("there is more than was looked through",)
 
@@ -267,7 +267,7 @@ def test_what_is_said_of_all_of_it_is_said_of_each() -> None:
 def test_a_long_value_is_folded_unless_something_is_said_against_it() -> None:
     long = "x" * 5000
 
-    plain, risky = table({"a": long, "path": long}, (Mark("/path", Danger.PATH),))
+    plain, risky = table({"a": long, "path": long}, (ArgumentWarning("/path", Danger.PATH),))
 
     assert plain.folded
     assert (plain.cut, len(plain.value)) == (1000, 4000)
@@ -322,5 +322,5 @@ def test_what_the_bridge_says_of_changes_is_told_apart() -> None:
     ],
 )
 def test_arguments_that_are_none_say_where(text: str, flaw: str) -> None:
-    with pytest.raises(BadForm, match=flaw):
+    with pytest.raises(InvalidForm, match=flaw):
         written(text)

@@ -115,7 +115,7 @@ async def request(console: Browser, label: str, word: str) -> str:
         label=Label.parse(label),
         tool=f"vault.{word}",
         reason=word,
-        asker=replace(plain.asker, name=word),
+        requester=replace(plain.requester, name=word),
         arguments={word: word, "old": word, "new": "b"},
         before=({"tool": word, "effect": word, "at": word, "outcome": word},),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.interfaces.console.screens.run.page import MOST_PARTS
 from portico.testing.gateway import text
 from portico.testing.gateway_fakes import ANYTHING
@@ -206,7 +206,7 @@ async def test_whoever_asked_is_told_that_another_has_to_answer() -> None:
 
 async def test_a_run_that_failed_says_why_and_is_taken_up_again(console: Browser) -> None:
     await opened(console)
-    console.site.upstreams.replies[NOTE] = Answer(
+    console.site.upstreams.replies[NOTE] = ToolResult(
         [{"type": "text", "text": "no room"}], failed=True
     )
     run = await ran(console.site)

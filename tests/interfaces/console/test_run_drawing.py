@@ -160,7 +160,7 @@ def test_bars_stand_where_they_were_and_say_how_long() -> None:
     assert a.x == 0
     assert b.x == pytest.approx(a.width, abs=0.1)
     assert b.width == pytest.approx(3 * a.width, abs=0.1)
-    assert (a.words, b.words) == ("1.0 s", "3.0 s")
+    assert (a.text, b.text) == ("1.0 s", "3.0 s")
     assert [row.critical for row in line.rows] == [True, False]
     assert line.now is None
 
@@ -170,7 +170,7 @@ def test_a_long_wait_is_short_and_says_how_long_it_was() -> None:
     line = drawn([task("a", span(0, 2)), task("b", wait, span(97, 98))], 98)
 
     [gap] = line.gaps
-    assert gap.words == "95 s idle"
+    assert gap.text == "95 s idle"
     assert gap.width == pytest.approx(9, abs=0.1)
     assert line.rows[1].bars[1].x == pytest.approx(gap.x + gap.width, abs=0.1)
     assert line.rows[0].bars[0].width > 50
@@ -249,7 +249,7 @@ def test_everything_is_inside_in_order_and_time_never_runs_back(tasks: list[Task
     places = [scale.drawn(at(second)) for second in range(0, 2001, 50)]
     assert places == sorted(places)
     assert [tick.x for tick in line.ticks] == sorted(tick.x for tick in line.ticks)
-    assert all(tick.words != other.words for tick, other in pairwise(line.ticks))
+    assert all(tick.text != other.text for tick, other in pairwise(line.ticks))
     for gap in line.gaps:
         assert not any(gap.x < tick.x < gap.x + gap.width for tick in line.ticks)
     found = merged([each for task in tasks for each in task.spans], at(3000))

@@ -18,7 +18,7 @@ from portico.interfaces.console.screens.run.run_view import (
     title_of,
 )
 from portico.interfaces.console.screens.run.steps import (
-    Look,
+    LineagePartStyle,
     gave_of,
     given_of,
     lined,
@@ -37,7 +37,7 @@ from portico.interfaces.console.screens.run.tasks import (
 )
 from portico.interfaces.console.screens.run.timeline import Unit
 from portico.kernel.json import JsonObject
-from portico.workflows.core.plan_report import Items, StepStanding
+from portico.workflows.core.plan_report import Items, StepStatus
 from tests.interfaces.console.run_words import (
     a_principal,
     a_run,
@@ -56,7 +56,7 @@ def test_a_read_that_was_tried_again_has_a_bar_an_attempt() -> None:
         row("get:retried:1", 1, 1, output={"seconds": 0.5}),
     ]
 
-    [task] = tasks_of_plan(report(step("get", StepStanding.DONE)), journal)
+    [task] = tasks_of_plan(report(step("get", StepStatus.DONE)), journal)
 
     assert task.spans == [Span(at(0), at(1), Sort.FAILED), Span(at(1.5), at(3))]
 
@@ -68,7 +68,7 @@ def test_what_waits_for_a_yes_is_drawn_as_waiting() -> None:
         row("signal:~approval:send:1", 0.1),
     ]
 
-    [task] = tasks_of_plan(report(step("send", StepStanding.WAITING)), journal)
+    [task] = tasks_of_plan(report(step("send", StepStatus.WAITING)), journal)
 
     assert [span.sort for span in task.spans] == [Sort.RAN, Sort.WAITED]
     assert task.state is State.WAITING
@@ -76,7 +76,7 @@ def test_what_waits_for_a_yes_is_drawn_as_waiting() -> None:
 
 
 def test_what_is_under_way_began_when_what_it_waits_for_was_over() -> None:
-    steps = (step("a", StepStanding.DONE), step("b", StepStanding.RUNNING, "a"))
+    steps = (step("a", StepStatus.DONE), step("b", StepStatus.RUNNING, "a"))
 
     tasks = tasks_of_plan(report(*steps), [row("a", 0, 2)])
 
@@ -84,7 +84,7 @@ def test_what_is_under_way_began_when_what_it_waits_for_was_over() -> None:
 
 
 def test_of_a_step_for_each_item_every_item_is_a_span() -> None:
-    items = step("read", StepStanding.DONE, items=Items(2, 2))
+    items = step("read", StepStatus.DONE, items=Items(2, 2))
     journal = [row("read~items", 0, 0.1), row("read[0]", 1, 2), row("read[1]", 1, 3)]
 
     [task] = tasks_of_plan(report(items), journal)
@@ -100,8 +100,8 @@ def test_a_note_fits_into_its_box(state: State, room: int) -> None:
 
     note = note_of(Unit("refund", (task,)), room)
 
-    assert note.endswith(state.words)
-    assert len(note) <= max(room, len(state.words) + 7)
+    assert note.endswith(state.text)
+    assert len(note) <= max(room, len(state.text) + 7)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_values_say_where_they_come_from() -> None:
         '  "text": "Dear ← who.json.name, ← item of ← inputs.n",',
         '  "labels": ["report", 1],',
     ]
-    linked = {piece.step for line in lines for piece in line if piece.look is Look.FROM}
+    linked = {piece.step for line in lines for piece in line if piece.look is LineagePartStyle.FROM}
     assert linked == {"merge", "who", "read", None}
     assert steps_in(given) == ["merge", "who", "read"]
 

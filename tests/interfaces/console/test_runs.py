@@ -9,7 +9,14 @@ import pytest
 
 from portico.agents.core.traces import AgentRunStatus
 from portico.engine.core.runs import Failure, Run, RunStatus
-from portico.interfaces.console.screens.runs import Known, Show, address, line, progress, show_of
+from portico.interfaces.console.screens.runs import (
+    RunLookups,
+    Show,
+    address,
+    line,
+    progress,
+    show_of,
+)
 from portico.kernel.ids import PrincipalId
 from portico.testing.agent_data import an_agent_run
 from tests.interfaces.console import run_words
@@ -18,7 +25,7 @@ from tests.interfaces.console.run_stage import an_agents, opened, ran
 from tests.interfaces.console.run_words import ENTROPY, START, a_principal
 from tests.interfaces.http.conftest import Site
 
-NOBODY = Known(names={}, traces={}, questions={}, tools={})
+NOBODY = RunLookups(names={}, traces={}, questions={}, tools={})
 ME = a_principal("runs:read", "runs:write", "tools:call")
 OUTLINE = [["a", "box.a", [], None, False], ["b", "box.b", ["a"], None, False]]
 

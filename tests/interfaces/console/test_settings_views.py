@@ -8,7 +8,7 @@ import pytest
 from portico.guard.core.keys import OpenedWith, Purpose, StoredKey
 from portico.guard.core.principals import Identity, Role, Scope, scopes_of
 from portico.guard.core.rules import Rule, RuleSource, Ruling
-from portico.interfaces.console.forms import BadForm, Form
+from portico.interfaces.console.forms import Form, InvalidForm
 from portico.interfaces.console.screens.keys import key_line, scope_choices
 from portico.interfaces.console.screens.policy import rule_line
 from portico.interfaces.console.screens.principals import person_line, sessions
@@ -149,7 +149,7 @@ def test_a_rule_in_words() -> None:
         tools=("mail.*",),
         effects=frozenset({Effect.EXTERNAL_WRITE, Effect.LOCAL_READ}),
         tainted=True,
-        upto=TEAM,
+        max_label=TEAM,
         context=ContextId.of_digest(b"x"),
         expires_at=NOW,
     )
@@ -189,11 +189,11 @@ def test_a_label_is_put_together(fields: dict[str, list[str]], label: str | None
     "fields", [{"x": ["sky"]}, {"x_compartments": ["a"]}, {"x": ["team"], "x_compartments": ["A!"]}]
 )
 def test_what_is_no_label_is_refused(fields: dict[str, list[str]]) -> None:
-    with pytest.raises(BadForm):
+    with pytest.raises(InvalidForm):
         maybe_label(Form(fields), "x")
 
 
 def test_lists_are_separated_by_whatever_people_write() -> None:
     assert words_in(Form({"x": ["a.*, b.c\nd.e  a.*"]}), "x") == ("a.*", "b.c", "d.e")
-    with pytest.raises(BadForm):
+    with pytest.raises(InvalidForm):
         words_in(Form({"x": [" ".join(f"n{each}" for each in range(201))]}), "x")

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.calls import Answer, Called, CallId
+from portico.gateway.core.calls import Called, CallId, ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.search import MatchedWord, Why
-from portico.interfaces.console.forms import BadForm, Form
+from portico.interfaces.console.forms import Form, InvalidForm
 from portico.interfaces.console.screens.schema_form import (
     MOST_ROWS,
     Input,
@@ -79,7 +79,7 @@ def test_what_is_none_is_refused_by_the_name_of_its_field(schema: JsonObject, wr
     known = fields(of(schema))
     assert known is not None
 
-    with pytest.raises(BadForm, match="it: "):
+    with pytest.raises(InvalidForm, match="it: "):
         arguments(typed(Form({"arg.it": [written]}), known))
 
 
@@ -120,7 +120,7 @@ def test_raw_arguments_are_an_object() -> None:
     assert raw_arguments(None) == {}
     assert raw_arguments('{"a": 1}') == {"a": 1}
     for text in ("[]", "1", "{", "[" * 100_000):
-        with pytest.raises(BadForm):
+        with pytest.raises(InvalidForm):
             raw_arguments(text)
 
 
@@ -177,6 +177,6 @@ def test_the_address_of_a_tool_is_one_segment(name: str) -> None:
     ],
 )
 def test_a_result_is_shown_as_text(block: JsonObject, text: str, note: str) -> None:
-    found = result(Called(Answer([block]), CallId.of_digest(b"x")), timedelta(seconds=1))
+    found = result(Called(ToolResult([block]), CallId.of_digest(b"x")), timedelta(seconds=1))
 
     assert [(each.text, each.note) for each in found.blocks] == [(text, note)]

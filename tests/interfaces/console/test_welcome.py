@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from portico.agents.core.model_requests import ProviderState
-from portico.gateway.servers import ServerLook
+from portico.gateway.servers import ServerDetails
 from portico.gateway.surface import ContextWeight
 from portico.interfaces.console.screens.welcome import (
     SAMPLES,
@@ -24,7 +24,7 @@ from tests.interfaces.console.conftest import Browser
 from tests.interfaces.http.test_servers import LAUNCH, approved
 
 
-async def look(console: Browser, name: str = "files") -> ServerLook:
+async def look(console: Browser, name: str = "files") -> ServerDetails:
     ana = (await console.site.use.authenticate(console.site.key)).principal
     return await console.site.gateway.show_server(ana, name)
 

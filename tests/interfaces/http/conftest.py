@@ -15,15 +15,15 @@ from portico.adapters.crypto import AesSivSeal
 from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
 from portico.app.gateway import over_mcp
 from portico.app.gateway_wiring import Gateway, assemble_gateway
-from portico.app.use_cases import Doors, assemble
-from portico.app.workflows import InlineEngine, WorkflowDoors
-from portico.engine.core.runs import Queue
+from portico.app.use_cases import Dependencies, assemble
+from portico.app.workflows import InlineEngine, WorkflowDependencies
+from portico.engine.core.runs import QueueConfig
 from portico.engine.core.store import Source, StoreStatus
 from portico.engine.drill import drill_kind
 from portico.engine.execution import RunLeg
 from portico.engine.runs import Kinds
 from portico.guard.core.rules import Rule
-from portico.guard.spaces import InstallHome, SpaceWish
+from portico.guard.spaces import InstallHome, SpaceSpec
 from portico.interfaces.http.app import build, routes
 from portico.interfaces.http.middleware import allowed
 from portico.interfaces.http.use_cases import BridgeUseCases, GatewayUseCases, UseCases
@@ -46,8 +46,8 @@ from portico.testing.guard import (
     MemorySpaces,
     MemoryTaskContexts,
 )
-from portico.testing.memory_store import MemoryWorld, SeededEntropy, TickingClock, together
-from portico.testing.sandbox import ScriptedWalls
+from portico.testing.memory_store import InMemoryStore, SeededEntropy, TickingClock, together
+from portico.testing.sandbox import ScriptedServerConfinement
 from tests.interfaces.http.asgi import HERE, Answer, Header, ask, bearing, written
 from tests.interfaces.http.memory import (
     KIND,
@@ -85,7 +85,7 @@ class Site:
     gateway: GatewayUseCases
     lessons: Lessons
     upstreams: ScriptedUpstreams
-    walls: ScriptedWalls
+    walls: ScriptedServerConfinement
     over_mcp: GatewayUses
     agent_runs: MemoryRuns
     bridge: BridgeUseCases
@@ -95,7 +95,7 @@ class Site:
     key: str
     working: Callable[[], AbstractAsyncContextManager[None]]
     """Runs are carried out for as long as this is open."""
-    doors: Doors
+    doors: Dependencies
     rooms: Mapping[str, object]
 
     def rebuilt(self, rooms: Mapping[str, object] | None = None, **more: Any) -> ASGIApp:
@@ -125,12 +125,12 @@ async def site() -> Site:
 
 async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
     """With these in force for everybody."""
-    world, clock, entropy = MemoryWorld(), TickingClock(), SeededEntropy("http")
+    world, clock, entropy = InMemoryStore(), TickingClock(), SeededEntropy("http")
     bus, audit = MemoryBus(), MemoryAudit(world, clock)
     log = MemoryEventLog(world, bus)
-    runs, line = InlineRuns(clock, entropy, bus, log), InlineLine([Queue(name="runs")], clock)
+    runs, line = InlineRuns(clock, entropy, bus, log), InlineLine([QueueConfig(name="runs")], clock)
     kinds = Kinds([drill_kind(clock, "this process"), KIND])
-    doors = Doors(
+    doors = Dependencies(
         key_ring=MemoryKeyRing(world),
         keys=MemoryKeys(world),
         sessions=MemorySessions(world),
@@ -140,12 +140,12 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
         contexts=MemoryTaskContexts(world),
         book=runs,
         runs=runs,
-        line=line,
+        queue=line,
         kinds=kinds,
         event_log=log,
         bus=bus,
         seal=AesSivSeal.from_pepper(PEPPER),
-        together=together,
+        unit_of_work=together,
         audit=audit,
         audit_log=audit,
         audit_heads=MemoryAuditHeads(),
@@ -159,15 +159,15 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
     )
     install = InstallHome(
         spaces=doors.spaces,
-        together=together,
+        unit_of_work=together,
         audit=audit,
         clock=clock,
         entropy=entropy,
         pepper=PEPPER,
     )
-    installed = await install(SpaceWish(name="home", admin="ana"))
+    installed = await install(SpaceSpec(name="home", admin="ana"))
     use = assemble(doors)
-    upstreams, walls = ScriptedUpstreams(), ScriptedWalls()
+    upstreams, walls = ScriptedUpstreams(), ScriptedServerConfinement()
     made = memory_gateway(
         world,
         upstreams,
@@ -204,7 +204,7 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
         routes(use, gateway, nothing_running, rooms=rooms),
         use,
         gateway,
-        whole.lessons,
+        whole.observations,
         upstreams,
         walls,
         over_mcp(whole, use, bus, doors.version),
@@ -242,14 +242,14 @@ async def _working(
         task.cancel()
 
 
-async def _quick(whole: Gateway, plans: WorkflowDoors) -> None:
+async def _quick(whole: Gateway, plans: WorkflowDependencies) -> None:
     """What runs in this process alone, here too."""
     side = plans.engines.inline
     assert isinstance(side.runs, InlineRuns)
-    assert isinstance(side.line, InlineLine)
+    assert isinstance(side.queue, InlineLine)
     learn = whole.plan_lessons.note
     kinds = [plans.kind(whole.step_call, side, learn), whole.programs.kind(whole.step_call, side)]
-    await InlineEngine(side.runs, side.line, InlineBus()).run(plans, kinds)
+    await InlineEngine(side.runs, side.queue, InlineBus()).run(plans, kinds)
 
 
 @asynccontextmanager

@@ -9,7 +9,13 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from portico.agents.core.agents import Agent
-from portico.agents.core.events import Happening, RunEnded, TextAdded, ToolBegan, ToolWaits
+from portico.agents.core.events import (
+    AgentEvent,
+    RunFinished,
+    TextDelta,
+    ToolCallAwaitingApproval,
+    ToolCallStarted,
+)
 from portico.agents.core.model_requests import Usage
 from portico.agents.core.traces import AgentRunStatus, WholeTrace
 from portico.interfaces.http.streaming import Manners
@@ -63,15 +69,15 @@ class Desk:
     async def trace(self, run: RunId) -> WholeTrace:
         return await self.runs.traces.read(self.ana, run)
 
-    async def tell(self, run: RunId, *happenings: Happening) -> None:
-        await self.runs.talk.tell(self.ana, run, *happenings, label=TEAM)
+    async def tell(self, run: RunId, *happenings: AgentEvent) -> None:
+        await self.runs.talk.publish(self.ana, run, *happenings, label=TEAM)
 
     async def waits(self, run: RunId, name: str = "one", call: str = "c1") -> ApprovalId:
         """A tool of it has to be approved, and a person may."""
         _, bot = await agent(self.site, f"bot {name}")
         asked = await asks(self.site, bot, name)
         await self.runs.traces.mark(self.ana, run, AgentRunStatus.WAITING, label=TEAM)
-        waits = ToolWaits(
+        waits = ToolCallAwaitingApproval(
             turn=1, call=call, tool="mail.send", approval=asked.id, expires_at=asked.expires_at
         )
         await self.tell(run, a_tool(call), waits)
@@ -79,7 +85,7 @@ class Desk:
 
     async def ends(self, run: RunId, answer: str = "It is sent.", **changes: Any) -> None:
         ended = replace(
-            RunEnded(
+            RunFinished(
                 run=run,
                 status=AgentRunStatus.COMPLETED,
                 answer=answer,
@@ -101,12 +107,12 @@ class Desk:
         await self.tell(run, ended)
 
 
-def a_tool(call: str = "c1", tool: str = "mail.send") -> ToolBegan:
-    return ToolBegan(turn=1, call=call, tool=tool, arguments={"to": "bob@else.example"})
+def a_tool(call: str = "c1", tool: str = "mail.send") -> ToolCallStarted:
+    return ToolCallStarted(turn=1, call=call, tool=tool, arguments={"to": "bob@else.example"})
 
 
-def text(words: str, offset: int = 0, *, turn: int = 1, attempt: int = 1) -> TextAdded:
-    return TextAdded(turn=turn, attempt=attempt, offset=offset, text=words)
+def text(words: str, offset: int = 0, *, turn: int = 1, attempt: int = 1) -> TextDelta:
+    return TextDelta(turn=turn, attempt=attempt, offset=offset, text=words)
 
 
 async def joined(site: Site, name: str, **wish: object) -> tuple[str, str]:
@@ -122,6 +128,6 @@ async def opened(site: Site, *, patience: float = 60.0, manners: Manners | None 
     clerk = an_agent(ana)
     await site.agent_runs.agents.add(ana, clerk)
     use = replace(site.agent_runs.use, chat_patience=timedelta(seconds=patience))
-    manners = manners or Manners(heartbeat=60.0, patience=60.0)
+    manners = manners or Manners(heartbeat=60.0, wait_timeout=60.0)
     app = site.rebuilt({"agent_runs": use}, manners=manners)
     return Desk(site, app, ana, clerk)

@@ -10,7 +10,7 @@ from portico.adapters.cross_domain.debaters import DebateMaterial
 from portico.adapters.cross_domain.run_contexts import AgentIdentities
 from portico.adapters.tokens import O200k
 from portico.agents.conversations import TakeQuestion
-from portico.agents.core.model_requests import ModelAsk, ModelRef, Piece, Price
+from portico.agents.core.model_requests import ModelAsk, ModelRef, Price, ResponseChunk
 from portico.agents.runs import (
     AGENT,
     AnswerInterrupts,
@@ -21,15 +21,15 @@ from portico.agents.runs import (
     SteerRun,
     StopRun,
 )
-from portico.app.agents import AgentDoors, assemble_agents
-from portico.app.bridge import BridgeDoors, ask_to_lower, assemble_bridge
-from portico.app.debates import DebateDoors, assemble_debates, debate_kinds
+from portico.app.agents import AgentDependencies, assemble_agents
+from portico.app.bridge import BridgeDependencies, ask_to_lower, assemble_bridge
+from portico.app.debates import DebateDependencies, assemble_debates, debate_kinds
 from portico.app.models import model_use_cases
-from portico.app.use_cases import Doors
-from portico.app.workflows import WorkflowDoors
+from portico.app.use_cases import Dependencies
+from portico.app.workflows import WorkflowDependencies
 from portico.bridge.core.declassification import found
 from portico.engine.runs import Kind
-from portico.guard.authentication import AsTheyAre
+from portico.guard.authentication import RevalidatePrincipal
 from portico.interfaces.http.use_cases import (
     AgentRunUseCases,
     AgentUseCases,
@@ -45,8 +45,8 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraceReports, MemoryTraces
 from portico.testing.agents import (
-    MemoryBook,
     MemoryIdentities,
+    MemoryModelRegistry,
     MemoryTalk,
     MemoryTasks,
     a_model,
@@ -74,19 +74,19 @@ from portico.testing.debate_fakes import (
     MemoryDebateTalk,
     MemoryDebateTasks,
     MemoryPromotion,
-    ScriptedVoice,
-    ScriptedVoices,
+    ScriptedDebater,
+    ScriptedDebaters,
     SpellingMeaning,
 )
 from portico.testing.debates import (
     MemoryBlackboard,
+    MemoryBudgetLedger,
     MemoryOutcomes,
     MemoryPersonas,
-    MemoryPurse,
     MemorySeats,
 )
 from portico.testing.guard import MemoryRules, MemoryTaskContexts
-from portico.testing.memory_store import MemoryWorld
+from portico.testing.memory_store import InMemoryStore
 from portico.workflows.execution import EngineSide
 
 SMALL = a_model(ModelRef("ollama", "llama3.2:3b"))
@@ -101,16 +101,18 @@ LARGE = a_model(
 class Obliging:
     """Has always the same to say."""
 
-    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[ResponseChunk, None]:
         for piece in says("Good day."):
             yield piece
 
 
 def memory_models() -> ModelUseCases:
-    return model_use_cases(Obliging(), MemoryBook(SMALL, LARGE))
+    return model_use_cases(Obliging(), MemoryModelRegistry(SMALL, LARGE))
 
 
-def memory_agents(world: MemoryWorld, doors: Doors, runs: AgentRunUseCases) -> AgentUseCases:
+def memory_agents(
+    world: InMemoryStore, doors: Dependencies, runs: AgentRunUseCases
+) -> AgentUseCases:
     """With one model, `local:small`, and two tools of a server `files`."""
     identities = AgentIdentities(
         principals=doors.principals,
@@ -118,20 +120,20 @@ def memory_agents(world: MemoryWorld, doors: Doors, runs: AgentRunUseCases) -> A
         withdraw=runs.stop_run.withdraw,
         rules=MemoryRules(world=world),
         audit=doors.audit,
-        together=doors.together,
+        unit_of_work=doors.unit_of_work,
         clock=doors.clock,
     )
     return assemble_agents(
-        AgentDoors(
+        AgentDependencies(
             agents=MemoryAgents(world),
             identities=identities,
             traces=MemoryTraces(world),
             reports=MemoryTraceReports(world),
             settling=runs.follow_run,
-            book=MemoryBook(),
+            book=MemoryModelRegistry(),
             tools=ListedTools("files.read", "files.write", servers=["files", "builtin"]),
             contexts=MemoryTaskContexts(world),
-            together=doors.together,
+            unit_of_work=doors.unit_of_work,
             audit=doors.audit,
             clock=doors.clock,
             entropy=doors.entropy,
@@ -140,9 +142,11 @@ def memory_agents(world: MemoryWorld, doors: Doors, runs: AgentRunUseCases) -> A
     )
 
 
-def memory_bridge(world: MemoryWorld, doors: Doors, plans: WorkflowDoors) -> BridgeUseCases:
+def memory_bridge(
+    world: InMemoryStore, doors: Dependencies, plans: WorkflowDependencies
+) -> BridgeUseCases:
     return assemble_bridge(
-        BridgeDoors(
+        BridgeDependencies(
             projects=MemoryProjects(world),
             conversations=MemoryConversations(world, doors.clock),
             messages=MemoryMessages(world),
@@ -163,7 +167,7 @@ def memory_bridge(world: MemoryWorld, doors: Doors, plans: WorkflowDoors) -> Bri
             key_ring=doors.key_ring,
             seal=doors.seal,
             bus=doors.bus,
-            together=doors.together,
+            unit_of_work=doors.unit_of_work,
             audit=doors.audit,
             clock=doors.clock,
             entropy=doors.entropy,
@@ -185,23 +189,23 @@ NAMES = ("openai:gpt", "anthropic:claude", "meta:llama", "qwen:qwen")
 class MemoryDebates:
     use: DebateUseCases
     kinds: Sequence[Kind]
-    voices: ScriptedVoices
+    voices: ScriptedDebaters
     talk: MemoryDebateTalk
     promotion: MemoryPromotion
 
     def say(self, *answers: JsonValue) -> None:
         """What each of them answers from now on, in their order."""
         for name, answer in zip(NAMES, answers, strict=True):
-            self.voices.voices[name].answer = answer
+            self.voices.debaters[name].answer = answer
 
 
-def memory_debates(world: MemoryWorld, doors: Doors, engine: EngineSide) -> MemoryDebates:
-    voices = ScriptedVoices(*(ScriptedVoice(name=name) for name in NAMES))
+def memory_debates(world: InMemoryStore, doors: Dependencies, engine: EngineSide) -> MemoryDebates:
+    voices = ScriptedDebaters(*(ScriptedDebater(name=name) for name in NAMES))
     talk, promotion = MemoryDebateTalk(), MemoryPromotion()
-    made = DebateDoors(
-        voices=voices,
+    made = DebateDependencies(
+        debaters=voices,
         blackboard=MemoryBlackboard(world),
-        purse=MemoryPurse(world),
+        budget_ledger=MemoryBudgetLedger(world),
         seats=MemorySeats(world),
         outcomes=MemoryOutcomes(world),
         personas=MemoryPersonas(world),
@@ -211,13 +215,13 @@ def memory_debates(world: MemoryWorld, doors: Doors, engine: EngineSide) -> Memo
             projects=MemoryProjects(world), memory=MemoryMemory(world, doors.clock)
         ),
         promotion=promotion,
-        talk=talk,
+        event_sink=talk,
         logs=MemoryDebateLogs(),
         engine=engine,
         tokenizer=O200k(),
-        together=doors.together,
+        unit_of_work=doors.unit_of_work,
         audit=doors.audit,
-        as_they_are=AsTheyAre(key_ring=doors.key_ring, clock=doors.clock),
+        as_they_are=RevalidatePrincipal(key_ring=doors.key_ring, clock=doors.clock),
         clock=doors.clock,
         entropy=doors.entropy,
     )
@@ -240,7 +244,7 @@ KIND = Kind(name=AGENT, work=_nothing)
 
 
 def memory_runs(
-    world: MemoryWorld, doors: Doors, use: UseCases, gateway: GatewayUseCases
+    world: InMemoryStore, doors: Dependencies, use: UseCases, gateway: GatewayUseCases
 ) -> MemoryRuns:
     approvals = gateway.approvals
     agents, traces, talk, tasks = (
@@ -253,9 +257,9 @@ def memory_runs(
         "traces": traces,
         "book": doors.book,
         "runs": doors.runs,
-        "line": doors.line,
+        "queue": doors.queue,
         "audit": doors.audit,
-        "together": doors.together,
+        "unit_of_work": doors.unit_of_work,
     }
     start = StartAgentRun(
         agents=agents,
@@ -265,12 +269,14 @@ def memory_runs(
         book=doors.book,
         start_run=use.start_run.start_run,
         audit=doors.audit,
-        together=doors.together,
+        unit_of_work=doors.unit_of_work,
         clock=doors.clock,
         entropy=doors.entropy,
     )
     asked = approvals.show_approval.approvals
-    follow = FollowRun(traces=traces, talk=talk, tasks=tasks, book=doors.book, clock=doors.clock)
+    follow = FollowRun(
+        traces=traces, event_sink=talk, tasks=tasks, book=doors.book, clock=doors.clock
+    )
     answer_of = AnswerOf(follow_run=follow, approvals=asked, clock=doors.clock)
     steer = SteerRun(traces=traces, tasks=tasks, clock=doors.clock)
     runs = AgentRunUseCases(
@@ -280,7 +286,7 @@ def memory_runs(
         steer_run=steer,
         stop_run=StopRun(
             **shared,
-            talk=talk,
+            event_sink=talk,
             bus=doors.bus,
             approvals=asked,
             withdraw=approvals.withdraw_approval,

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message
 
-from portico.interfaces.http.streaming import Line, put_line
+from portico.interfaces.http.streaming import RawConnection, put_line
 from tests.interfaces.http.asgi import Header, http_scope, written
 
 PATIENCE = 30.0
@@ -43,7 +43,7 @@ class Stream:
         self.complete = False
         self.reads = asyncio.Event()
         """Cleared, it takes nothing more: whoever sends has to wait."""
-        self.line = Line(self.leave)
+        self.line = RawConnection(self.leave)
         self._news = asyncio.Event()
         self._left = asyncio.Event()
         self._asked = False

@@ -23,8 +23,15 @@ from ag_ui.core import (
 )
 from pydantic import TypeAdapter
 
-from portico.agents.core.events import Heard, Noted, ThoughtAdded, ToolEnded, TurnBegan, TurnEnded
-from portico.agents.core.model_requests import ModelSaid, Usage, UserSaid
+from portico.agents.core.events import (
+    InputReceived,
+    ReasoningDelta,
+    RunNotice,
+    ToolCallFinished,
+    TurnFinished,
+    TurnStarted,
+)
+from portico.agents.core.model_requests import AssistantMessage, Usage, UserMessage
 from portico.agents.core.traces import AgentRunStatus
 from portico.guard.core.approvals import AnswerKind
 from portico.interfaces.http.ag_ui import answers
@@ -38,7 +45,9 @@ from tests.interfaces.http.test_approvals import agent
 
 PATH = "/api/v1/agents/clerk/ag-ui"
 EVENT: TypeAdapter[BaseEvent] = TypeAdapter(Event)
-SENT = ToolEnded(turn=1, call="c1", tool="mail.send", text="Sent.", failed=False, seconds=1.0)
+SENT = ToolCallFinished(
+    turn=1, call="c1", tool="mail.send", text="Sent.", failed=False, seconds=1.0
+)
 
 
 @pytest.fixture
@@ -86,19 +95,19 @@ async def test_a_run_with_words_thoughts_and_tools_is_told_in_their_events(desk:
         used = Usage(input=10, output=2)
         await desk.tell(
             run,
-            TurnBegan(turn=1, model="local:small"),
-            ThoughtAdded(turn=1, attempt=1, offset=0, text="Hm."),
+            TurnStarted(turn=1, model="local:small"),
+            ReasoningDelta(turn=1, attempt=1, offset=0, text="Hm."),
             text("I shall "),
             text("write.", 8),
             a_tool(),
             text(" Now.", 14),
-            TurnEnded(turn=1, model="local:small", usage=used, money=Decimal(1)),
+            TurnFinished(turn=1, model="local:small", usage=used, money=Decimal(1)),
             SENT,
-            Noted(code="fallback", message="Another model answers."),
-            Heard(number=2, text="Quick!"),
-            TurnBegan(turn=2, model="local:small"),
+            RunNotice(code="fallback", message="Another model answers."),
+            InputReceived(number=2, text="Quick!"),
+            TurnStarted(turn=2, model="local:small"),
             text("It is sent.", turn=2),
-            TurnEnded(turn=2, model="local:small", usage=used, money=Decimal(1)),
+            TurnFinished(turn=2, model="local:small", usage=used, money=Decimal(1)),
         )
         await desk.ends(run)
         await completed(stream)
@@ -150,7 +159,7 @@ async def test_a_run_with_words_thoughts_and_tools_is_told_in_their_events(desk:
 async def interrupted(desk: Desk) -> tuple[RunId, ApprovalId, Stream]:
     async with desk.stream(PATH, asking()) as stream:
         run = await begun(stream)
-        await desk.tell(run, TurnBegan(turn=1, model="local:small"), text("I shall write."))
+        await desk.tell(run, TurnStarted(turn=1, model="local:small"), text("I shall write."))
         approval = await desk.waits(run)
         await completed(stream)
     return run, approval, stream
@@ -188,7 +197,7 @@ async def test_resuming_answers_and_goes_on_where_it_was(desk: Desk) -> None:
 
     async with desk.stream(PATH, resuming(before, {"approved": True})) as stream:
         await begun(stream)
-        await desk.tell(run, SENT, TurnBegan(turn=2, model="local:small"))
+        await desk.tell(run, SENT, TurnStarted(turn=2, model="local:small"))
         await desk.tell(run, text("It is sent.", turn=2))
         await desk.ends(run)
         await completed(stream)
@@ -339,8 +348,8 @@ async def test_a_talk_with_others_is_history(desk: Desk) -> None:
         trace = await desk.trace(await begun(stream))
 
     assert trace.run.history == (
-        UserSaid("Be brief.\n\nThe page: letters\n\nGood day."),
-        ModelSaid("Yes?"),
+        UserMessage("Be brief.\n\nThe page: letters\n\nGood day."),
+        AssistantMessage("Yes?"),
     )
     assert trace.said[0].text == "Write."
 

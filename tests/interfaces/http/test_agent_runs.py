@@ -5,8 +5,15 @@ from decimal import Decimal
 
 import pytest
 
-from portico.agents.core.activation import RunGiven
-from portico.agents.core.events import Heard, Noted, ThoughtAdded, ToolEnded, TurnBegan, TurnEnded
+from portico.agents.core.activation import RunInput
+from portico.agents.core.events import (
+    InputReceived,
+    ReasoningDelta,
+    RunNotice,
+    ToolCallFinished,
+    TurnFinished,
+    TurnStarted,
+)
 from portico.agents.core.model_requests import Usage
 from portico.agents.core.traces import AgentRunStatus
 from portico.interfaces.http.streaming import Manners
@@ -78,7 +85,7 @@ async def test_wishes_narrow_what_the_agent_may(desk: Desk) -> None:
     other = await begun(desk, continues=str(run))
 
     found, _ = await desk.site.use.show_run(desk.ana, run)
-    held = RunGiven.from_json(found.input).agent.spec.limits
+    held = RunInput.from_json(found.input).agent.spec.limits
     usual = desk.clerk.spec.limits
     assert held == replace(usual, turns=2, money=Decimal("0.5"), calls=0)
     assert (await desk.trace(run)).run.model == "local:large"
@@ -90,17 +97,21 @@ async def test_all_that_happens_is_told_with_its_name_and_place(desk: Desk) -> N
     usage = Usage(input=1, output=2)
     await desk.tell(
         run,
-        TurnBegan(turn=1, model="local:small"),
-        ThoughtAdded(turn=1, attempt=1, offset=0, text="Hm."),
+        TurnStarted(turn=1, model="local:small"),
+        ReasoningDelta(turn=1, attempt=1, offset=0, text="Hm."),
         text("I shall\nwrite\ud83d"),
-        TurnEnded(turn=1, model="local:small", usage=usage, money=Decimal("0.10"), notes=("A.",)),
+        TurnFinished(
+            turn=1, model="local:small", usage=usage, money=Decimal("0.10"), notes=("A.",)
+        ),
     )
     await desk.waits(run)
     await desk.tell(
         run,
-        ToolEnded(turn=1, call="c1", tool="mail.send", text="Sent.", failed=False, seconds=0.5),
-        Heard(number=2, text="Quick!"),
-        Noted(code="retry", message="Once more."),
+        ToolCallFinished(
+            turn=1, call="c1", tool="mail.send", text="Sent.", failed=False, seconds=0.5
+        ),
+        InputReceived(number=2, text="Quick!"),
+        RunNotice(code="retry", message="Once more."),
     )
     await desk.ends(run)
 
@@ -215,7 +226,7 @@ async def test_a_tool_that_waits_is_shown_to_whoever_asks_again(desk: Desk) -> N
 
 
 async def test_whoever_may_see_less_by_now_hears_no_more(site: Site) -> None:
-    desk = await opened(site, manners=Manners(heartbeat=0.02, patience=60.0))
+    desk = await opened(site, manners=Manners(heartbeat=0.02, wait_timeout=60.0))
     key, who = await joined(site, "op", roles=["operator"], clearance="team")
     run = await begun(desk)
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from portico.guard.core.approvals import Answered, AnswerKind, Approval, Outcome, Status, Via
-from portico.guard.core.policy import Danger, Mark
+from portico.guard.core.policy import ArgumentWarning, Danger
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 from portico.testing.memory_store import BEGINNING
@@ -30,7 +30,7 @@ async def asks(site: Site, who: Principal, name: str = "one", **changes: Any) ->
     """A request of theirs, which waits."""
     act = an_act(who, tool="mail.send", to="bob@else.example", n=name)
     made = an_approval(who, name, act=act, expires_at=NEVER, **changes)
-    made = replace(made, marks=(Mark("/to", Danger.RECIPIENT),))
+    made = replace(made, marks=(ArgumentWarning("/to", Danger.RECIPIENT),))
     return await site.gateway.approvals.show_approval.approvals.add(who, made, b'{"n":1}')
 
 

@@ -376,7 +376,7 @@ async def test_who_may_not_follow_is_told_before_anything_is_sent(table: Table) 
 
 
 async def test_another_clearance_is_a_reset_that_ends_a_stream_and_a_cursor(site: Site) -> None:
-    table = await laid(site, manners=Manners(heartbeat=0.05, patience=1.0))
+    table = await laid(site, manners=Manners(heartbeat=0.05, wait_timeout=1.0))
     await table.ana.says(table.conversation, "one")
     page = await table.scout.reads(table.conversation)
     async with table.scout.follows(table.conversation) as stream:

@@ -12,10 +12,10 @@ import pytest
 
 from portico.debate.core.debaters import Tariff
 from portico.debate.core.debates import Debate, DebateId
-from portico.debate.core.events import Told as Heard
-from portico.debate.core.events import VoiceSpoke
+from portico.debate.core.events import DebaterSpoke
+from portico.debate.core.events import DebateStreamItem as Heard
 from portico.debate.core.questions import Cap
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.guard.core.principals import Scope
 from portico.interfaces.http.debates import DebateTelling
 from tests.interfaces.http.asgi import Answer, Header, bearing
@@ -162,8 +162,8 @@ async def test_where_nothing_may_cost_anything_a_cap_in_tokens_does_not_change_t
     site: Site,
 ) -> None:
     usual_is(site, Decimal(0))
-    costly = site.debates.voices.voices[NAMES[0]]
-    costly.voice = replace(costly.voice, tariff=Tariff(input=Decimal(1), output=Decimal(1)))
+    costly = site.debates.voices.debaters[NAMES[0]]
+    costly.debater = replace(costly.debater, tariff=Tariff(input=Decimal(1), output=Decimal(1)))
     cap = {"tokens": 9_000}
 
     free = await start(site, {**QUESTION, "voices": [*NAMES[1:3]], "cap": cap})
@@ -175,8 +175,8 @@ async def test_where_nothing_may_cost_anything_a_cap_in_tokens_does_not_change_t
 
 async def test_an_estimate_asks_nobody_and_adds_up(held: Site) -> None:
     tariff = Tariff(input=Decimal(2), output=Decimal(10))
-    voices = held.debates.voices.voices
-    voices[NAMES[0]].voice = replace(voices[NAMES[0]].voice, tariff=tariff)
+    voices = held.debates.voices.debaters
+    voices[NAMES[0]].debater = replace(voices[NAMES[0]].debater, tariff=tariff)
 
     estimate = await got(held, "POST", "/debate-estimate", {**QUESTION, "preset": "debate"})
 
@@ -287,7 +287,7 @@ async def test_guests_take_seats_and_answer(held: Site) -> None:
     assert "heron" in seat.json["asked"]
     assert answered.status == 200, answered.json
     assert over.decision is not None
-    assert "guest:ana" in over.decision.options[0].voices
+    assert "guest:ana" in over.decision.options[0].debaters
 
 
 async def test_sharing_needs_a_project_and_shows_it_to_its_people(held: Site) -> None:
@@ -311,7 +311,7 @@ async def test_a_less_secret_copy_is_asked_for(held: Site) -> None:
 
 
 async def test_a_question_is_analysed_in_parts(held: Site) -> None:
-    for voice in held.debates.voices.voices.values():
+    for voice in held.debates.voices.debaters.values():
         voice.parts = PARTS
 
     analysis = await decided(held, question="How do herons live?", analyze=True)
@@ -326,7 +326,7 @@ async def test_a_question_is_analysed_in_parts(held: Site) -> None:
 
 
 async def test_voices_say_whether_they_are_there(site: Site) -> None:
-    away = site.debates.voices.voices[NAMES[3]]
+    away = site.debates.voices.debaters[NAMES[3]]
     away.available = False
 
     found = (await got(site, "GET", "/debate-voices", query="fresh=true"))["data"]
@@ -399,7 +399,7 @@ async def test_each_voice_and_each_round_is_told_to_the_end(held: Site) -> None:
 
 
 async def test_who_was_left_out_is_told_first(held: Site) -> None:
-    held.debates.voices.voices["openai:gpt"].available = False
+    held.debates.voices.debaters["openai:gpt"].available = False
     debate = await decided(held)
 
     told = await all_of(held, debate["id"])
@@ -436,7 +436,7 @@ async def test_who_follows_from_the_beginning_hears_it_live(held: Site) -> None:
 
 
 def test_a_piece_of_an_answer_is_told_live_and_has_no_place_to_go_on_from() -> None:
-    piece = VoiceSpoke(voice="a:b", round=1, text="half \ud800 of it")
+    piece = DebaterSpoke(voice="a:b", round=1, text="half \ud800 of it")
 
     told = DebateTelling().told(Heard("", piece))
 
@@ -447,5 +447,5 @@ def test_a_piece_of_an_answer_is_told_live_and_has_no_place_to_go_on_from() -> N
 def test_what_breaks_off_says_why() -> None:
     telling = DebateTelling()
 
-    assert telling.broke(BadCursor()).startswith(b'event: error\ndata: {"code": "bad_cursor"')
+    assert telling.broke(InvalidCursor()).startswith(b'event: error\ndata: {"code": "bad_cursor"')
     assert (telling.gave_up(), telling.waits) == (b"", False)

@@ -4,7 +4,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from portico.interfaces.http.app import Doors
+from portico.interfaces.http.app import PathDispatcher
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 
@@ -28,6 +28,6 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 def test_who_answers(method: str, path: str, headers: dict[str, str], who: str) -> None:
     pages = PlainTextResponse("pages")
     beside = {"/mcp": PlainTextResponse("mcp"), "/": pages, "/runs": pages}
-    doors = Doors(PlainTextResponse("api"), beside)
+    doors = PathDispatcher(PlainTextResponse("api"), beside)
 
     assert TestClient(doors).request(method, path, headers=headers).text == who

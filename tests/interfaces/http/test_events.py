@@ -28,7 +28,7 @@ RUN = str(RunId.mint(BEGINNING, SeededEntropy("a run")))
 PATH = f"/api/v1/runs/{RUN}/events"
 TOPICS = "/api/v1/events"
 SECRET = Label(Level.RESTRICTED)
-LIVELY = Manners(heartbeat=0.02, patience=60.0)
+LIVELY = Manners(heartbeat=0.02, wait_timeout=60.0)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Newsroom:
     ) -> None:
         entries = [
             NewEntry(
-                topic=topic, type=each, label=label, facts=facts or {}, topic_label=topic_label
+                topic=topic, type=each, label=label, details=facts or {}, topic_label=topic_label
             )
             for each in types
         ]
@@ -91,7 +91,7 @@ async def news(site: Site) -> AsyncIterator[Newsroom]:
     root = (await site.use.authenticate(site.key)).principal
     log = site.use.watch_run.log
     assert isinstance(log, MemoryEventLog)
-    yield Newsroom(site, root, log, Manners(heartbeat=60.0, patience=60.0))
+    yield Newsroom(site, root, log, Manners(heartbeat=60.0, wait_timeout=60.0))
     assert site.use.tails.size == (0, 0)
 
 
@@ -304,7 +304,7 @@ async def test_a_client_that_does_not_read_is_let_go_and_can_come_again(
 ) -> None:
     caplog.set_level(logging.INFO, "portico.http")
     await news.tell("a.a")
-    manners = Manners(heartbeat=60.0, patience=0.05)
+    manners = Manners(heartbeat=60.0, wait_timeout=0.05)
 
     async with news.watching(manners=manners, lined=lined) as stream:
         [first] = await stream.takes(1)

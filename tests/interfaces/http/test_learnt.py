@@ -1,6 +1,6 @@
 """What has been learnt from results over REST: proposed edges, and the graph."""
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject
 from portico.testing.gateway import seen
@@ -42,11 +42,11 @@ async def learnt(site: Site) -> None:
     review = await site.ask("GET", "/api/v1/servers/shop/review")
     body = {"pin": review.json["pin"], "proposed": "all"}
     await site.ask("POST", "/api/v1/servers/shop/accept", body)
-    answer = Answer([], structured={"customer_id": "cus-000017"})
+    answer = ToolResult([], structured={"customer_id": "cus-000017"})
     site.upstreams.replies[ToolRef("shop", "find_customer")] = answer
     for _ in range(2):
         await site.ask("POST", "/api/v1/calls", {"tool": "shop.find_customer", "arguments": {}})
-    await site.lessons.write_down()
+    await site.lessons.flush()
 
 
 async def test_what_was_learnt_is_shown_with_its_tool(site: Site) -> None:
@@ -120,10 +120,12 @@ async def got(site: Site, path: str) -> Answered:
 async def handed_on(site: Site) -> None:
     """One tool's answer is another's argument."""
     await learnt(site)
-    site.upstreams.replies[ToolRef("shop", "list_orders")] = Answer([], structured={"orders": []})
+    site.upstreams.replies[ToolRef("shop", "list_orders")] = ToolResult(
+        [], structured={"orders": []}
+    )
     arguments = {"customer_id": "cus-000017"}
     await site.ask("POST", "/api/v1/calls", {"tool": LISTED, "arguments": arguments})
-    await site.lessons.write_down()
+    await site.lessons.flush()
 
 
 async def test_nothing_is_learnt_yet(site: Site) -> None:

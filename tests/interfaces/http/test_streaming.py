@@ -34,7 +34,7 @@ class Served:
 
     async def tell(self, *types: str, size: int = 0) -> None:
         facts = {"text": "x" * size}
-        entries = [NewEntry(topic=RUN, type=each, facts=facts) for each in types]
+        entries = [NewEntry(topic=RUN, type=each, details=facts) for each in types]
         await self.site.use.watch_run.log.append(self.root, entries)
 
     async def watch(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -113,7 +113,7 @@ async def test_a_server_with_open_streams_ends_without_waiting_for_them(site: Si
 async def test_a_client_that_does_not_read_is_cut_off_with_all_that_waits_for_it(
     site: Site,
 ) -> None:
-    async with serving(site, Manners(heartbeat=60.0, patience=0.5)) as served:
+    async with serving(site, Manners(heartbeat=60.0, wait_timeout=0.5)) as served:
         await served.tell("a.a")
         reader, writer = await served.watch()
         await read_to(reader, b"event: a.a\n")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from portico.agents.core.model_requests import ToolCall, UserSaid
+from portico.agents.core.model_requests import ToolCall, UserMessage
 from portico.agents.core.traces import AgentRunStatus, RunTrace
 from portico.guard.core.principals import Scope
 from portico.kernel.principal import Principal
@@ -23,10 +23,10 @@ async def two_runs(site: Site) -> list[RunTrace]:
     """The first over, the second of somebody else's."""
     root = await admin(site)
     traces = site.agent_runs.traces
-    first = replace(an_agent_run(root), history=(UserSaid("Before."),))
+    first = replace(an_agent_run(root), history=(UserMessage("Before."),))
     other = replace(an_agent_run(root, 2), started_by=first.acts_as)
     for run in (first, other):
-        await traces.begin(root, run, a_saying(run))
+        await traces.add(root, run, a_saying(run))
         await traces.add_turn(root, a_turn(run, calls=(ToolCall("c", "files__read", {"a": 1}),)))
         await traces.add_use(root, a_use(run, code="tool_failed"))
     ended = replace(first, status=AgentRunStatus.COMPLETED, answer="Done.", turns=1, tool_uses=1)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.testing.gateway import seen, text
@@ -131,7 +131,7 @@ async def test_what_a_plan_would_do_is_told_and_not_done() -> None:
 
 async def test_what_was_stopped_is_resumed_and_forked(site: Site) -> None:
     await open_box(site)
-    site.upstreams.replies[NOTE] = Answer([{"type": "text", "text": "no"}], failed=True)
+    site.upstreams.replies[NOTE] = ToolResult([{"type": "text", "text": "no"}], failed=True)
     failed = await ran(site, {"plan": PLAN})
     run = failed.json["run"]
     site.upstreams.replies[NOTE] = text("noted")

@@ -15,12 +15,12 @@ import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from portico.gateway.core.calls import Answer, CallId
+from portico.gateway.core.calls import CallId, ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import OfferNotFound, ServerNotFound, ToolNotFound
 from portico.gateway.core.resources_and_prompts import Offers, whose_uri
 from portico.gateway.core.surface import HotTool, fixed_tools
-from portico.gateway.ports import Line
+from portico.gateway.ports import ClientChannel
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import NotAuthenticated
 from portico.interfaces.http.app import LineProtocol
@@ -38,16 +38,16 @@ from portico.learning.core.suggestions import Suggestion
 from portico.testing.engine import MemoryBus
 from portico.workflows.core.errors import NotAWorkflow
 from portico.workflows.core.plan_report import WorkflowReport
-from portico.workflows.core.programs import ProgramReport, ProgramWish
-from portico.workflows.runs import RunWorkflowWish
+from portico.workflows.core.programs import ProgramReport, ProgramSpec
+from portico.workflows.runs import RunWorkflowSpec
 
 HOME = SpaceId(UUID(int=1))
 RUN = RunId(UUID(int=5))
-Tool = Callable[[JsonObject, Line], Awaitable[Answer]]
+Tool = Callable[[JsonObject, ClientChannel], Awaitable[ToolResult]]
 
 
-def said(text: str, **more: Any) -> Answer:
-    return Answer([{"type": "text", "text": text}], **more)
+def said(text: str, **more: Any) -> ToolResult:
+    return ToolResult([{"type": "text", "text": text}], **more)
 
 
 def entry(name: str, number: int) -> Entry:
@@ -71,7 +71,7 @@ class Gateway:
     promises: dict[str, JsonObject] = field(default_factory=dict)
     """The forms of what tools give."""
     offers: Offers = field(default_factory=lambda: Offers([], [], []))
-    prompts: dict[str, Callable[[Mapping[str, str], Line], Awaitable[JsonObject]]] = field(
+    prompts: dict[str, Callable[[Mapping[str, str], ClientChannel], Awaitable[JsonObject]]] = field(
         default_factory=dict
     )
     resources: dict[str, JsonObject] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class Gateway:
                 wait_for_workflow=self._wait_for_workflow,
                 start_program=self._start_program,
                 wait_for_program=self._wait_for_program,
-                patience=timedelta(seconds=50),
+                wait_timeout=timedelta(seconds=50),
             ),
             "changes": lambda space: self.bus.listen(space, "catalogue"),
             "version": "1.2.3",
@@ -153,7 +153,9 @@ class Gateway:
         self.asked.append(("read", caller.name, str(result), page))
         return SimpleNamespace(text="page two")
 
-    async def _read_approved(self, caller: Principal, approval: object, *, line: Line) -> object:
+    async def _read_approved(
+        self, caller: Principal, approval: object, *, line: ClientChannel
+    ) -> object:
         self.asked.append(("approved", caller.name, str(approval)))
         answer = await self.tools["approved"]({}, line)
         return SimpleNamespace(answer=answer, call=CallId(UUID(int=7)), kept=None)
@@ -165,7 +167,7 @@ class Gateway:
         arguments: JsonObject,
         *,
         verb: object = None,
-        line: Line,
+        line: ClientChannel,
         whole: bool = False,
     ) -> object:
         self.asked.append(("call", caller.name, str(ref), dict(arguments), verb, whole))
@@ -174,7 +176,7 @@ class Gateway:
         answer = await self.tools[ref.name](arguments, line)
         return SimpleNamespace(answer=answer, call=CallId(UUID(int=7)), kept=None)
 
-    async def _run_workflow(self, caller: Principal, wish: RunWorkflowWish) -> object:
+    async def _run_workflow(self, caller: Principal, wish: RunWorkflowSpec) -> object:
         self.asked.append(("workflow", caller.name, wish))
         if isinstance(found := self.reports[0], PorticoError):
             raise found
@@ -188,12 +190,12 @@ class Gateway:
         self.asked.append(("feedback", caller.name, str(of), outcome))
         return SimpleNamespace(id=of, outcome=outcome)
 
-    async def _start_program(self, caller: Principal, wish: ProgramWish) -> object:
+    async def _start_program(self, caller: Principal, wish: ProgramSpec) -> object:
         self.asked.append(("program", caller.name, wish))
         return SimpleNamespace(run=SimpleNamespace(id=RUN))
 
     async def _wait_for_workflow(
-        self, caller: Principal, run: RunId, *, patience: timedelta, line: Line
+        self, caller: Principal, run: RunId, *, patience: timedelta, line: ClientChannel
     ) -> object:
         self.asked.append(("wait", caller.name, run, patience))
         for number, report in enumerate(self.reports[:-1], 1):
@@ -204,7 +206,7 @@ class Gateway:
         return found
 
     async def _wait_for_program(
-        self, caller: Principal, run: RunId, *, patience: timedelta, line: Line
+        self, caller: Principal, run: RunId, *, patience: timedelta, line: ClientChannel
     ) -> object:
         self.asked.append(("wait for program", caller.name, run, patience))
         await line.progress(1.0, None, "1 call so far")
@@ -215,7 +217,7 @@ class Gateway:
         return self.offers
 
     async def _read_resource(
-        self, _caller: Principal, uri: str, *, server: str | None, line: Line
+        self, _caller: Principal, uri: str, *, server: str | None, line: ClientChannel
     ) -> JsonObject:
         if uri not in self.resources:
             raise OfferNotFound("resource", uri)
@@ -229,7 +231,7 @@ class Gateway:
         arguments: Mapping[str, str],
         *,
         server: str | None,
-        line: Line,
+        line: ClientChannel,
     ) -> JsonObject:
         if name not in self.prompts:
             raise OfferNotFound("prompt", name)

@@ -7,9 +7,9 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.errors import LoginNeeded
-from portico.gateway.ports import Line
+from portico.gateway.ports import ClientChannel
 from portico.guard.core.errors import ApprovalPending
 from portico.kernel.json import JsonObject
 from tests.interfaces.mcp.gateway import Site, hot_tool, said
@@ -21,7 +21,7 @@ UNTIL = datetime(2026, 1, 1, tzinfo=UTC)
 SEND: dict[str, Any] = {"tool": "box.send", "arguments": {"to": "bob"}}
 
 
-async def waits(_arguments: JsonObject, line: Line) -> Answer:
+async def waits(_arguments: JsonObject, line: ClientChannel) -> ToolResult:
     await line.progress(1, 20, "waiting for somebody to approve box.send")
     raise ApprovalPending("box.send", APPROVAL, UNTIL)
 
@@ -72,7 +72,7 @@ async def test_a_call_that_waits_is_no_failure_and_says_how_to_go_on(asked: Site
 
 
 async def test_its_result_is_read_by_its_number_with_no_tool_more(asked: Site, era: str) -> None:
-    async def approved(_arguments: JsonObject, _line: Line) -> Answer:
+    async def approved(_arguments: JsonObject, _line: ClientChannel) -> ToolResult:
         return said("sent")
 
     asked.gateway.tools["approved"] = approved
@@ -139,7 +139,7 @@ async def test_a_client_that_was_promised_a_form_is_not_given_another(
     assert (result.meta or {})["portico/approval"]["approval"] == APPROVAL
 
 
-async def needs_login(_arguments: JsonObject, _line: Line) -> Answer:
+async def needs_login(_arguments: JsonObject, _line: ClientChannel) -> ToolResult:
     raise LoginNeeded("box", "ana", URL, UNTIL)
 
 

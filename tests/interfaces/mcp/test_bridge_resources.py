@@ -12,7 +12,7 @@ from mcp_types import INVALID_PARAMS
 from portico.bridge.core.attachments import Digest
 from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.projects import ProjectId
-from portico.interfaces.mcp.bridge.definitions import NoSuchResource
+from portico.interfaces.mcp.bridge.definitions import ResourceNotFound
 from portico.interfaces.mcp.bridge.resources import OfMemory, address_of, uri_of
 from portico.kernel.errors import PorticoError
 from tests.interfaces.mcp.rooms import BridgeSite, Caller
@@ -159,7 +159,7 @@ def test_an_address_is_read_as_it_is_written() -> None:
     ],
 )
 def test_what_is_no_address_is_not_there(uri: str) -> None:
-    with pytest.raises(NoSuchResource):
+    with pytest.raises(ResourceNotFound):
         address_of(uri)
 
 

@@ -150,7 +150,7 @@ async def test_how_it_turned_out_is_marked_and_other_rules_are_tried(
 
 
 async def test_a_task_is_analysed(debates: DebateSite, caller: Caller) -> None:
-    for voice in debates.site.debates.voices.voices.values():
+    for voice in debates.site.debates.voices.debaters.values():
         voice.parts = [
             {"question": "Do herons fly?", "kind": "yes_no"},
             {"question": "Do herons swim?", "kind": "yes_no"},
@@ -170,7 +170,7 @@ async def test_a_task_is_analysed(debates: DebateSite, caller: Caller) -> None:
 async def test_one_finds_ones_debates_and_who_can_be_asked(
     debates: DebateSite, caller: Caller
 ) -> None:
-    debates.site.debates.voices.voices[NAMES[3]].available = False
+    debates.site.debates.voices.debaters[NAMES[3]].available = False
     empty = await caller.told("debate_status")
     its = (await caller.got("debate", question=QUESTION))["debate"]
     told = await caller.told("debate_status", words="heron")

@@ -7,10 +7,10 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from portico.gateway.core.calls import Answer, Question, Verb, Wanted
+from portico.gateway.core.calls import ClientCapability, Question, ToolResult, Verb
 from portico.gateway.core.errors import InputRefused
 from portico.gateway.core.resources_and_prompts import Offers
-from portico.gateway.ports import Line
+from portico.gateway.ports import ClientChannel
 from portico.kernel.json import JsonObject
 from tests.interfaces.mcp.gateway import Site, Tool, hot_tool, said
 
@@ -28,12 +28,12 @@ SAMPLE: JsonObject = {
 }
 
 
-async def echo(arguments: JsonObject, _line: Line) -> Answer:
+async def echo(arguments: JsonObject, _line: ClientChannel) -> ToolResult:
     return said(str(arguments.get("text", "")))
 
 
-async def asks_a_name(_arguments: JsonObject, line: Line) -> Answer:
-    answer = await line.ask(Question(Wanted.ELICITATION, FORM))
+async def asks_a_name(_arguments: JsonObject, line: ClientChannel) -> ToolResult:
+    answer = await line.ask(Question(ClientCapability.ELICITATION, FORM))
     return said(str(answer["content"]))
 
 
@@ -123,8 +123,8 @@ async def test_all_that_a_tool_gives_comes_back_as_it_was(site: Site, era: str) 
         {"type": "resource_link", "uri": "file:///a", "name": "a"},
     ]
 
-    async def rich(_arguments: JsonObject, _line: Line) -> Answer:
-        return Answer(content, {"n": 1}, failed=True, meta={"sandbox/trace": "t1"})
+    async def rich(_arguments: JsonObject, _line: ClientChannel) -> ToolResult:
+        return ToolResult(content, {"n": 1}, failed=True, meta={"sandbox/trace": "t1"})
 
     told = await called(site, era, rich)
 
@@ -145,7 +145,7 @@ async def test_a_refusal_is_a_result_that_says_how_to_mend_it(site: Site, era: s
 
 
 async def test_progress_reaches_whoever_asked_for_it(site: Site, era: str) -> None:
-    async def steps(_arguments: JsonObject, line: Line) -> Answer:
+    async def steps(_arguments: JsonObject, line: ClientChannel) -> ToolResult:
         await line.progress(1, 2, "half")
         await line.progress(2, 2, None)
         return said("done")
@@ -165,7 +165,7 @@ async def test_progress_reaches_whoever_asked_for_it(site: Site, era: str) -> No
 
 
 async def test_a_log_line_reaches_whoever_wants_such_lines(site: Site, era: str) -> None:
-    async def logs(_arguments: JsonObject, line: Line) -> Answer:
+    async def logs(_arguments: JsonObject, line: ClientChannel) -> ToolResult:
         await line.log({"level": "debug", "data": "small"})
         await line.log({"level": "error", "data": "large", "logger": "box"})
         return said("done")
@@ -193,11 +193,11 @@ async def test_a_servers_question_is_put_to_the_clients_user(site: Site, era: st
 
 
 async def test_it_may_ask_again_and_several_things_at_once(site: Site, era: str) -> None:
-    async def asks(_arguments: JsonObject, line: Line) -> Answer:
-        first = await line.ask(Question(Wanted.ROOTS, {}))
+    async def asks(_arguments: JsonObject, line: ClientChannel) -> ToolResult:
+        first = await line.ask(Question(ClientCapability.ROOTS, {}))
         both = await asyncio.gather(
-            line.ask(Question(Wanted.ELICITATION, FORM)),
-            line.ask(Question(Wanted.SAMPLING, SAMPLE)),
+            line.ask(Question(ClientCapability.ELICITATION, FORM)),
+            line.ask(Question(ClientCapability.SAMPLING, SAMPLE)),
         )
         return said(f"{first['roots']} {[sorted(each) for each in both]}")
 
@@ -219,7 +219,7 @@ async def test_it_may_ask_again_and_several_things_at_once(site: Site, era: str)
 async def test_a_client_is_not_asked_what_it_cannot_answer(site: Site, era: str) -> None:
     able: list[object] = []
 
-    async def asks(arguments: JsonObject, line: Line) -> Answer:
+    async def asks(arguments: JsonObject, line: ClientChannel) -> ToolResult:
         able.append(set(line.able))
         return await asks_a_name(arguments, line)
 
@@ -237,7 +237,7 @@ async def test_a_client_is_not_asked_what_it_cannot_answer(site: Site, era: str)
 
 
 async def test_a_client_that_cannot_answer_after_all_is_told_to_the_server(site: Site) -> None:
-    async def asks(arguments: JsonObject, line: Line) -> Answer:
+    async def asks(arguments: JsonObject, line: ClientChannel) -> ToolResult:
         try:
             return await asks_a_name(arguments, line)
         except InputRefused as refused:
@@ -252,8 +252,8 @@ async def test_a_client_that_cannot_answer_after_all_is_told_to_the_server(site:
 
 
 async def test_a_question_that_the_clients_version_does_not_know_is_not_put(site: Site) -> None:
-    async def asks(_arguments: JsonObject, line: Line) -> Answer:
-        await line.ask(Question(Wanted.ELICITATION, {"requestedSchema": "none"}))
+    async def asks(_arguments: JsonObject, line: ClientChannel) -> ToolResult:
+        await line.ask(Question(ClientCapability.ELICITATION, {"requestedSchema": "none"}))
         return said("never")
 
     told = await called(site, "legacy", asks, elicitation_callback=ana)
@@ -264,7 +264,7 @@ async def test_a_question_that_the_clients_version_does_not_know_is_not_put(site
 async def test_giving_up_on_a_call_cancels_it(site: Site, era: str) -> None:
     cancelled = asyncio.Event()
 
-    async def slow(_arguments: JsonObject, _line: Line) -> Answer:
+    async def slow(_arguments: JsonObject, _line: ClientChannel) -> ToolResult:
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -282,7 +282,7 @@ async def test_giving_up_on_a_call_cancels_it(site: Site, era: str) -> None:
 async def test_what_breaks_inside_is_told_without_what_it_was(
     site: Site, era: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def broken(_arguments: JsonObject, _line: Line) -> Answer:
+    async def broken(_arguments: JsonObject, _line: ClientChannel) -> ToolResult:
         raise RuntimeError("a secret detail")
 
     site.gateway.tools["broken"] = broken
@@ -309,7 +309,7 @@ async def test_one_server_can_be_met_by_itself(site: Site, era: str) -> None:
 
 
 async def test_prompts_and_resources_pass_through(site: Site, era: str) -> None:
-    async def greet(arguments: Any, _line: Line) -> JsonObject:
+    async def greet(arguments: Any, _line: ClientChannel) -> JsonObject:
         content = {"type": "text", "text": f"Greet {arguments['name']}"}
         return {"messages": [{"role": "user", "content": content}]}
 
@@ -341,8 +341,8 @@ async def test_prompts_and_resources_pass_through(site: Site, era: str) -> None:
 
 
 async def test_a_prompt_may_ask_too(site: Site, era: str) -> None:
-    async def greet(_arguments: Any, line: Line) -> JsonObject:
-        answer = await line.ask(Question(Wanted.ELICITATION, FORM, key="who"))
+    async def greet(_arguments: Any, line: ClientChannel) -> JsonObject:
+        answer = await line.ask(Question(ClientCapability.ELICITATION, FORM, key="who"))
         content = {"type": "text", "text": str(answer["content"])}
         return {"messages": [{"role": "user", "content": content}]}
 

@@ -87,7 +87,7 @@ class House:
         """At the gateway, a tool that was used before is listed directly."""
         if self.table is GATEWAY:
             assert (await self.knock(MODERN, "tools/call", LOOKED, key)).calls == 1
-            await self.site.over_mcp.call_tool.habits.write_down()
+            await self.site.over_mcp.call_tool.tool_usage.flush()
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ async def test_a_tool_is_reached_by_the_verb_of_its_effect_alone_and_never_unask
 
 
 def _at_once(effect: Effect, role: Role) -> bool:
-    return effect.reads_only or (not effect.destroys and role is not Role.VIEWER)
+    return effect.is_read_only or (not effect.destroys and role is not Role.VIEWER)
 
 
 @every_face

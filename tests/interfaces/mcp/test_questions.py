@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.calls import Answer, Question, Wanted
+from portico.gateway.core.calls import ClientCapability, Question, ToolResult
 from portico.gateway.core.errors import InputUnsupported
-from portico.gateway.ports import Line
+from portico.gateway.ports import ClientChannel
 from portico.interfaces.mcp.pending_calls import Conversation, Waiting, able, check, missing
-from portico.interfaces.mcp.request_context import NoSuchQuestion, TooManyWaiting
+from portico.interfaces.mcp.request_context import ElicitationNotFound, TooManyWaiting
 from portico.kernel.json import JsonObject
 from tests.interfaces.mcp.gateway import Site, said
 from tests.interfaces.mcp.test_eras import FORM
@@ -24,8 +24,8 @@ ANA = {"action": "accept", "content": {"name": "Ana"}}
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 
-async def asks(_arguments: JsonObject, line: Line) -> Answer:
-    answer = await line.ask(Question(Wanted.ELICITATION, FORM, key="who"))
+async def asks(_arguments: JsonObject, line: ClientChannel) -> ToolResult:
+    answer = await line.ask(Question(ClientCapability.ELICITATION, FORM, key="who"))
     return said(str(answer["content"]))
 
 
@@ -109,7 +109,7 @@ async def test_an_answer_may_come_with_the_call_itself(call: Ask) -> None:
 
 
 async def test_progress_before_the_question_does_not_lose_it(site: Site, call: Ask) -> None:
-    async def steps(arguments: JsonObject, line: Line) -> Answer:
+    async def steps(arguments: JsonObject, line: ClientChannel) -> ToolResult:
         await line.progress(1, 2, None)
         return await asks(arguments, line)
 
@@ -129,17 +129,17 @@ def waiting_call(owner: object = "ana") -> tuple[Conversation, asyncio.Event]:
 
     async def work() -> dict[str, Any]:
         try:
-            await made.ask(Question(Wanted.ELICITATION, FORM))
+            await made.ask(Question(ClientCapability.ELICITATION, FORM))
         finally:
             ended.set()
         return {}
 
-    made.begin(work(), asyncio.get_running_loop().create_task)
+    made.start(work(), asyncio.get_running_loop().create_task)
     return made, ended
 
 
 async def test_a_call_that_nobody_answers_is_given_up() -> None:
-    waiting = Waiting(patience=0.01)
+    waiting = Waiting(wait_timeout=0.01)
     made, ended = waiting_call()
     await asyncio.sleep(0)
 
@@ -147,12 +147,12 @@ async def test_a_call_that_nobody_answers_is_given_up() -> None:
     await asyncio.wait_for(ended.wait(), 30)
 
     assert len(waiting) == 0
-    with pytest.raises(NoSuchQuestion):
+    with pytest.raises(ElicitationNotFound):
         waiting.take(state, "ana", "same")
 
 
 async def test_only_so_many_wait_of_one_caller_and_of_all() -> None:
-    waiting = Waiting(most=3, most_of_one=2)
+    waiting = Waiting(limit=3, most_of_one=2)
     for owner in ("ana", "ana", "bob"):
         waiting.hold(waiting_call(owner)[0])
     of_one, given_up = waiting_call("ana")
@@ -183,7 +183,7 @@ async def test_at_the_end_those_that_wait_are_given_up() -> None:
 
 async def test_two_questions_of_one_name_are_told_apart() -> None:
     made = Conversation("ana", "box.asks", "same", CAN)
-    question = Question(Wanted.ELICITATION, FORM, key="who")
+    question = Question(ClientCapability.ELICITATION, FORM, key="who")
     asking = [asyncio.ensure_future(made.ask(question)) for _ in range(3)]
     await asyncio.sleep(0)
 
@@ -197,16 +197,16 @@ async def test_two_questions_of_one_name_are_told_apart() -> None:
     ("capabilities", "expected"),
     [
         ({}, set()),
-        ({"elicitation": {}}, {Wanted.ELICITATION}),
+        ({"elicitation": {}}, {ClientCapability.ELICITATION}),
         ({"elicitation": None, "sampling": True}, set()),
         (
             {"roots": {"listChanged": True}, "sampling": {}, "tasks": {}},
-            {Wanted.ROOTS, Wanted.SAMPLING},
+            {ClientCapability.ROOTS, ClientCapability.SAMPLING},
         ),
     ],
 )
 def test_a_client_is_able_to_what_it_declares(
-    capabilities: dict[str, Any], expected: set[Wanted]
+    capabilities: dict[str, Any], expected: set[ClientCapability]
 ) -> None:
     assert able(capabilities) == expected
 
@@ -214,21 +214,21 @@ def test_a_client_is_able_to_what_it_declares(
 @pytest.mark.parametrize(
     ("wanted", "params", "capabilities", "may"),
     [
-        (Wanted.ELICITATION, {}, {"elicitation": {}}, True),
-        (Wanted.ELICITATION, {}, {"elicitation": {"form": {}}}, True),
-        (Wanted.ELICITATION, {}, {"elicitation": {"url": {}}}, False),
-        (Wanted.ELICITATION, {"mode": "url"}, {"elicitation": {}}, False),
-        (Wanted.ELICITATION, {"mode": "url"}, {"elicitation": {"url": {}}}, True),
-        (Wanted.ELICITATION, {}, {"sampling": {}}, False),
-        (Wanted.SAMPLING, {}, {"sampling": {}}, True),
-        (Wanted.SAMPLING, {"tools": [{}]}, {"sampling": {}}, False),
-        (Wanted.SAMPLING, {"tools": [{}]}, {"sampling": {"tools": {}}}, True),
-        (Wanted.ROOTS, {}, {"roots": {}}, True),
-        (Wanted.ROOTS, {}, {}, False),
+        (ClientCapability.ELICITATION, {}, {"elicitation": {}}, True),
+        (ClientCapability.ELICITATION, {}, {"elicitation": {"form": {}}}, True),
+        (ClientCapability.ELICITATION, {}, {"elicitation": {"url": {}}}, False),
+        (ClientCapability.ELICITATION, {"mode": "url"}, {"elicitation": {}}, False),
+        (ClientCapability.ELICITATION, {"mode": "url"}, {"elicitation": {"url": {}}}, True),
+        (ClientCapability.ELICITATION, {}, {"sampling": {}}, False),
+        (ClientCapability.SAMPLING, {}, {"sampling": {}}, True),
+        (ClientCapability.SAMPLING, {"tools": [{}]}, {"sampling": {}}, False),
+        (ClientCapability.SAMPLING, {"tools": [{}]}, {"sampling": {"tools": {}}}, True),
+        (ClientCapability.ROOTS, {}, {"roots": {}}, True),
+        (ClientCapability.ROOTS, {}, {}, False),
     ],
 )
 def test_it_is_asked_only_in_a_way_that_it_knows(
-    wanted: Wanted, params: dict[str, Any], capabilities: dict[str, Any], may: bool
+    wanted: ClientCapability, params: dict[str, Any], capabilities: dict[str, Any], may: bool
 ) -> None:
     question = Question(wanted, params)
     if may:

@@ -109,7 +109,7 @@ async def test_one_in_use_is_not_taken_away_and_others_have_room_of_their_own(si
 
 
 async def test_when_all_are_in_use_there_is_no_room(site: Site) -> None:
-    sessions(site).most = 1
+    sessions(site).limit = 1
     first = await opened(site)
     async with listening(site, first):
         refused = await greet(site)

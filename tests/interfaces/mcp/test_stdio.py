@@ -16,8 +16,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
-from portico.gateway.core.calls import Answer, Question, Wanted
-from portico.gateway.ports import Line
+from portico.gateway.core.calls import ClientCapability, Question, ToolResult
+from portico.gateway.ports import ClientChannel
 from portico.interfaces.cli.server import NotRunning
 from portico.interfaces.cli.stdio_proxy import Link, Pump, lines_of_input
 from portico.kernel.json import JsonObject
@@ -100,9 +100,9 @@ async def client(site: Site, mode: str, **more: Any) -> AsyncIterator[Client]:
 
 
 async def test_the_official_client_works_through_it(site: Site, era: str) -> None:
-    async def asks(_arguments: JsonObject, line: Line) -> Answer:
+    async def asks(_arguments: JsonObject, line: ClientChannel) -> ToolResult:
         await line.progress(1, 2, "half")
-        answer = await line.ask(Question(Wanted.ELICITATION, FORM))
+        answer = await line.ask(Question(ClientCapability.ELICITATION, FORM))
         return said(str(answer["content"]))
 
     heard: list[float] = []
@@ -127,7 +127,7 @@ async def test_the_official_client_works_through_it(site: Site, era: str) -> Non
 async def test_giving_up_is_passed_on(site: Site, era: str) -> None:
     cancelled = asyncio.Event()
 
-    async def slow(_arguments: JsonObject, _line: Line) -> Answer:
+    async def slow(_arguments: JsonObject, _line: ClientChannel) -> ToolResult:
         try:
             await asyncio.sleep(60)
         finally:

@@ -10,34 +10,38 @@ from hypothesis import given as given_
 from hypothesis import strategies as st
 from mcp_types import TextContent
 
-from portico.bridge.core.errors import BadBridgeInput
-from portico.debate.core.debates import DebateWish, Source
+from portico.bridge.core.errors import InvalidBridgeInput
+from portico.debate.core.debates import DebateSpec, Source
 from portico.debate.core.questions import Cap, Preset, QuestionKind
-from portico.gateway.core.calls import Answer, ResultId, Verb
-from portico.gateway.ports import Line
+from portico.gateway.core.calls import ResultId, ToolResult, Verb
+from portico.gateway.ports import ClientChannel
 from portico.interfaces.mcp.bridge import definitions as bridge_tools
-from portico.interfaces.mcp.bridge.definitions import Given as BridgeGiven
+from portico.interfaces.mcp.bridge.definitions import ParsedArguments as BridgeGiven
 from portico.interfaces.mcp.debate import definitions as debate_tools
-from portico.interfaces.mcp.debate.definitions import LONGEST_WAIT, BadDebateInput, Given
+from portico.interfaces.mcp.debate.definitions import (
+    LONGEST_WAIT,
+    InvalidDebateInput,
+    ParsedArguments,
+)
 from portico.interfaces.mcp.tool_values import ERROR_META
 from portico.interfaces.mcp.tools import SUGGESTION_META
 from portico.kernel.json import JsonObject
-from portico.kernel.label import BadLabel, Label
+from portico.kernel.label import InvalidLabel, Label
 from portico.learning.core.intents import Outcome
 from portico.testing.memory_store import BEGINNING
-from portico.workflows.core.plan import BadPlan, PlanFault
+from portico.workflows.core.plan import InvalidPlan, PlanDiagnostic
 from portico.workflows.core.plan_learning import SuggestionId
 from portico.workflows.core.plan_report import (
     Mode,
     StepReport,
-    StepStanding,
+    StepStatus,
     Trouble,
     WorkflowReport,
     WorkflowStatus,
 )
-from portico.workflows.core.programs import ProgramReport, ProgramWish
+from portico.workflows.core.programs import ProgramReport, ProgramSpec
 from portico.workflows.core.texts import WORKFLOW_META
-from portico.workflows.runs import RunWorkflowWish
+from portico.workflows.runs import RunWorkflowSpec
 from tests.interfaces.mcp.gateway import ERAS, RUN, Site, said
 from tests.interfaces.mcp.wire import modern
 from tests.learning.core.test_suggestions import ID, MADE
@@ -50,16 +54,16 @@ def sent(tool: str, /, **fields: Any) -> BridgeGiven:
     return BridgeGiven.read(bridge_tools.BY_NAME[tool], fields)
 
 
-def read(tool: str, /, **fields: Any) -> Given:
+def read(tool: str, /, **fields: Any) -> ParsedArguments:
     """Of a debate."""
-    return Given.read(debate_tools.BY_NAME[tool], fields)
+    return ParsedArguments.read(debate_tools.BY_NAME[tool], fields)
 
 
 def flaws(tool: str, /, **fields: Any) -> dict[str, str]:
     reading = sent if tool in bridge_tools.BY_NAME else read
-    with pytest.raises((BadBridgeInput, BadDebateInput)) as refused:
+    with pytest.raises((InvalidBridgeInput, InvalidDebateInput)) as refused:
         reading(tool, **fields)
-    return {flaw.field: flaw.message for flaw in refused.value.flaws}
+    return {flaw.field: flaw.message for flaw in refused.value.field_errors}
 
 
 def test_what_can_be_meant_is_taken() -> None:
@@ -68,7 +72,7 @@ def test_what_can_be_meant_is_taken() -> None:
     kept = sent("memory_set", project="p", key="k", value=[1, {"a": None}])
 
     assert (page.texts("conversations"), page.number("limit")) == (["cnv_1"], 5)
-    assert ("upto" in page, page.upto) == (False, None)
+    assert ("upto" in page, page.max_label) == (False, None)
     assert said.texts("to") == ["ana", "bob"]
     assert kept.value("value") == [1, {"a": None}]
 
@@ -103,7 +107,7 @@ def test_what_cannot_be_meant_is_told(
 
 
 def test_a_time_that_nobody_lives_to_see_is_refused() -> None:
-    with pytest.raises(BadBridgeInput):
+    with pytest.raises(InvalidBridgeInput):
         sent("lease", do="take", seconds=10**30).seconds("seconds")
     assert sent("lease", do="take", seconds=5).seconds("seconds") == timedelta(seconds=5)
 
@@ -112,7 +116,7 @@ def test_a_time_that_nobody_lives_to_see_is_refused() -> None:
 def test_a_file_that_cannot_be_read_is_refused(fields: dict[str, Any]) -> None:
     attached = sent("attach", project="p", name="n", **fields)
 
-    with pytest.raises(BadBridgeInput):
+    with pytest.raises(InvalidBridgeInput):
         attached.content()
 
 
@@ -137,15 +141,15 @@ def test_all_of_a_wish_is_taken() -> None:
         shared=True,
         unbounded=True,
         key="k",
-    ).wish("question", USUAL)
+    ).spec("question", USUAL)
 
-    assert wish == DebateWish(
+    assert wish == DebateSpec(
         question="Which?",
         kind=QuestionKind.CHOICE,
         choices=("a", "b"),
         topic="birds",
         preset=Preset.QUORUM,
-        voices=("openai:gpt-5",),
+        debaters=("openai:gpt-5",),
         roles=("critic",),
         thoroughness=1.0,
         cap=replace(USUAL, tokens=9000),
@@ -162,14 +166,14 @@ def test_all_of_a_wish_is_taken() -> None:
 
 
 def test_what_is_left_out_is_as_the_settings_have_it() -> None:
-    wish = read("debate", question="Which?", kind=None).wish("question", USUAL)
+    wish = read("debate", question="Which?", kind=None).spec("question", USUAL)
 
     assert (wish.kind, wish.preset, wish.thoroughness, wish.cap) == (None, None, None, None)
     assert (wish.deadline, wish.label, wish.guests, wish.shared) == (None, None, 0, False)
 
 
 def test_a_task_is_analysed_in_parts() -> None:
-    wish = read("analyze", task="Move house", parts=3).wish("task", USUAL, analyze=True)
+    wish = read("analyze", task="Move house", parts=3).spec("task", USUAL, analyze=True)
 
     assert (wish.question, wish.analyze, wish.parts_most) == ("Move house", True, 3)
 
@@ -201,17 +205,17 @@ def test_what_cannot_be_meant_of_a_debate_is_refused_by_its_name(
 
 @pytest.mark.parametrize("seconds", [-1, 10**8])
 def test_no_deadline_lasts_longer_than_a_year_or_is_over_already(seconds: int) -> None:
-    with pytest.raises(BadDebateInput):
-        read("debate", question="Which?", deadline=seconds).wish("question", USUAL)
+    with pytest.raises(InvalidDebateInput):
+        read("debate", question="Which?", deadline=seconds).spec("question", USUAL)
 
 
 def test_nobody_waits_longer_than_clients_do() -> None:
     usual = timedelta(seconds=7)
 
-    assert read("debate_status").patience(usual) == usual
-    assert read("debate_status", wait=0).patience(usual) == timedelta(0)
-    assert read("debate_status", wait=3).patience(usual) == timedelta(seconds=3)
-    assert read("debate_status", wait=3000).patience(usual) == LONGEST_WAIT
+    assert read("debate_status").wait_timeout(usual) == usual
+    assert read("debate_status", wait=0).wait_timeout(usual) == timedelta(0)
+    assert read("debate_status", wait=3).wait_timeout(usual) == timedelta(seconds=3)
+    assert read("debate_status", wait=3000).wait_timeout(usual) == LONGEST_WAIT
 
 
 def test_an_outcome_by_a_model_is_a_later_correction_unless_it_says_otherwise() -> None:
@@ -233,8 +237,8 @@ def test_an_outcome_by_a_model_is_a_later_correction_unless_it_says_otherwise() 
 )
 def test_whatever_is_sent_is_a_wish_or_is_refused(fields: dict[str, Any]) -> None:
     try:
-        Given.read(debate_tools.BY_NAME["debate"], fields).wish("question", USUAL)
-    except (BadDebateInput, BadLabel):
+        ParsedArguments.read(debate_tools.BY_NAME["debate"], fields).spec("question", USUAL)
+    except (InvalidDebateInput, InvalidLabel):
         return
 
 
@@ -304,7 +308,7 @@ async def test_reading_on(site: Site) -> None:
     ],
 )
 async def test_calling(site: Site, arguments: dict[str, Any], given: object) -> None:
-    async def echo(_arguments: JsonObject, _line: Line) -> Answer:
+    async def echo(_arguments: JsonObject, _line: ClientChannel) -> ToolResult:
         return said("yes")
 
     site.gateway.tools["echo"] = echo
@@ -345,7 +349,7 @@ async def test_what_cannot_be_read_is_told(
 # it wants, and is suggested a plan.
 
 PLAN = {"steps": [{"id": "read", "tool": "box.look"}]}
-WAITS = StepReport(id="send", tool="mail.send", state=StepStanding.WAITING, approval="apr_1")
+WAITS = StepReport(id="send", tool="mail.send", state=StepStatus.WAITING, approval="apr_1")
 DONE = WorkflowReport(
     run=str(RUN),
     status=WorkflowStatus.DONE,
@@ -362,20 +366,20 @@ WAITING = replace(DONE, status=WorkflowStatus.WAITING, output=None)
 @pytest.mark.parametrize(
     ("given", "wish"),
     [
-        ({"plan": PLAN}, RunWorkflowWish(plan=PLAN, accept=[])),
-        ({"plan": '{"steps": []}'}, RunWorkflowWish(plan={"steps": []}, accept=[])),
+        ({"plan": PLAN}, RunWorkflowSpec(plan=PLAN, accept=[])),
+        ({"plan": '{"steps": []}'}, RunWorkflowSpec(plan={"steps": []}, accept=[])),
         (
             {"name": "report", "inputs": {"city": "Lund"}, "mode": "inline"},
-            RunWorkflowWish(name="report", inputs={"city": "Lund"}, mode=Mode.INLINE, accept=[]),
+            RunWorkflowSpec(name="report", inputs={"city": "Lund"}, mode=Mode.INLINE, accept=[]),
         ),
         (
             {"plan": PLAN, "accept": "a.b -> c.d", "inputs": None},
-            RunWorkflowWish(plan=PLAN, accept=["a.b -> c.d"]),
+            RunWorkflowSpec(plan=PLAN, accept=["a.b -> c.d"]),
         ),
     ],
 )
 async def test_a_plan_is_run_and_its_output_told(
-    site: Site, given: dict[str, Any], wish: RunWorkflowWish
+    site: Site, given: dict[str, Any], wish: RunWorkflowSpec
 ) -> None:
     site.gateway.reports = [DONE]
 
@@ -410,8 +414,8 @@ async def test_what_cannot_be_read_is_told_exactly(
 
 
 async def test_every_fault_of_a_plan_is_told_with_its_place(site: Site) -> None:
-    faults = [PlanFault(f"/steps/{number}/tool", "No such tool.") for number in range(32)]
-    site.gateway.reports = [BadPlan(faults)]
+    faults = [PlanDiagnostic(f"/steps/{number}/tool", "No such tool.") for number in range(32)]
+    site.gateway.reports = [InvalidPlan(faults)]
 
     result = await call(site, "run_workflow", {"plan": PLAN})
 
@@ -476,7 +480,7 @@ async def test_a_program_is_run_and_what_it_said_told(site: Site) -> None:
     assert site.gateway.asked[0] == (
         "program",
         "ana",
-        ProgramWish(code="print(7)", inputs={"a": 1}),
+        ProgramSpec(code="print(7)", inputs={"a": 1}),
     )
 
 
@@ -526,16 +530,16 @@ async def test_an_intent_alone_is_answered_by_a_plan(site: Site) -> None:
     [
         (
             {"suggestion": str(ID), "inputs": {"to": "/b"}},
-            RunWorkflowWish(suggestion=ID, inputs={"to": "/b"}, accept=[]),
+            RunWorkflowSpec(suggestion=ID, inputs={"to": "/b"}, accept=[]),
         ),
         (
             {"plan": PLAN, "intent": "look"},
-            RunWorkflowWish(plan=PLAN, intent="look", accept=[]),
+            RunWorkflowSpec(plan=PLAN, intent="look", accept=[]),
         ),
     ],
 )
 async def test_what_is_to_be_run_is_run(
-    site: Site, given: dict[str, Any], wish: RunWorkflowWish
+    site: Site, given: dict[str, Any], wish: RunWorkflowSpec
 ) -> None:
     site.gateway.reports = [DONE]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.core.calls import Answer
-from portico.gateway.ports import Line
+from portico.gateway.core.calls import ToolResult
+from portico.gateway.ports import ClientChannel
 from portico.interfaces.mcp.mount import MOST
 from portico.kernel.json import JsonObject
 from tests.interfaces.mcp.gateway import Site, hot_tool, said
@@ -111,7 +111,7 @@ async def test_a_call_that_takes_long_is_a_stream_that_is_kept_alive(
     monkeypatch.setattr("portico.interfaces.mcp.pending_calls._SOON", 0.05)
     go_on = asyncio.Event()
 
-    async def slow(_arguments: JsonObject, _line: Line) -> Answer:
+    async def slow(_arguments: JsonObject, _line: ClientChannel) -> ToolResult:
         await go_on.wait()
         return said("done")
 

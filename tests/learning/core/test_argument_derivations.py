@@ -13,7 +13,7 @@ from portico.learning.core.argument_derivations import (
     Derivation,
     Filled,
     Fixed,
-    Taken,
+    ValueDerivation,
     derive,
     explained,
     read,
@@ -21,9 +21,9 @@ from portico.learning.core.argument_derivations import (
 )
 from portico.learning.core.observed_calls import (
     WORDS,
+    RecentCalls,
     SeenCall,
     View,
-    Window,
     all_changed,
     changed,
     place_text,
@@ -37,7 +37,7 @@ NAME = "text|[FILE]|1"
 
 def names(choice: str, *calls: SeenCall, words: str = "") -> JsonValue:
     view = View(window(LISTED, *calls, words=words))
-    return derive(view, Taken(AT_LIST, NAME, "under", "p", choice))
+    return derive(view, ValueDerivation(AT_LIST, NAME, "under", "p", choice))
 
 
 def ways(value: JsonValue, *calls: SeenCall, words: str = "") -> set[Derivation]:
@@ -110,7 +110,10 @@ def test_one_of_several_is_chosen() -> None:
 def test_of_one_alone_there_is_no_second() -> None:
     view = View(window(call(LIST, {}, values({"id": "abc"}))))
 
-    found = {choice: derive(view, Taken(AT_LIST, "json.id", "", "w", choice)) for choice in CHOICES}
+    found = {
+        choice: derive(view, ValueDerivation(AT_LIST, "json.id", "", "w", choice))
+        for choice in CHOICES
+    }
 
     assert {choice for choice, value in found.items() if value} == {"only", "first", "fresh"}
 
@@ -130,7 +133,7 @@ def test_several_are_chosen_together() -> None:
 def test_four_have_a_first_three() -> None:
     view = View(window(call(LIST, {}, values([1, 2, 3, 4]))))
 
-    assert derive(view, Taken(AT_LIST, "json[0]", "", "n", "[three]")) == [1, 2, 3]
+    assert derive(view, ValueDerivation(AT_LIST, "json[0]", "", "n", "[three]")) == [1, 2, 3]
 
 
 def test_what_stands_beside_a_value_in_hand_is_chosen() -> None:
@@ -138,15 +141,18 @@ def test_what_stands_beside_a_value_in_hand_is_chosen() -> None:
     people += [{"who": "ada", "on": "lotus"}]
     view = View(window(call(QUERY, {"project": "lotus"}), call(LIST, {}, values({"all": people}))))
 
-    assert derive(view, Taken(AT_LIST, "json.all[0].who", "", "w", "beside")) == "ada"
-    assert derive(view, Taken(AT_LIST, "json.all[0].who", "", "w", "[beside]")) == ["ada", "bob"]
+    assert derive(view, ValueDerivation(AT_LIST, "json.all[0].who", "", "w", "beside")) == "ada"
+    assert derive(view, ValueDerivation(AT_LIST, "json.all[0].who", "", "w", "[beside]")) == [
+        "ada",
+        "bob",
+    ]
 
 
 def test_only_values_of_the_same_sort_are_chosen_from() -> None:
     view = View(window(call(LIST, {}, text("it is in the box\nit is in /home/x"))))
 
-    assert derive(view, Taken(AT_LIST, "text<in", "", "p", "first")) == "/home/x"
-    assert derive(view, Taken(AT_LIST, "text<in", "", "w", "first")) == "the"
+    assert derive(view, ValueDerivation(AT_LIST, "text<in", "", "p", "first")) == "/home/x"
+    assert derive(view, ValueDerivation(AT_LIST, "text<in", "", "w", "first")) == "the"
 
 
 def test_the_first_call_of_a_tool_is_still_there_after_a_later_one() -> None:
@@ -154,15 +160,15 @@ def test_the_first_call_of_a_tool_is_still_there_after_a_later_one() -> None:
         window(call(LIST, {}, values({"id": "one"})), call(LIST, {}, values({"id": "two"})))
     )
 
-    assert derive(view, Taken(AT_LIST, "json.id", "", "w", "first")) == "two"
-    assert derive(view, Taken(f"{AT_LIST}^", "json.id", "", "w", "first")) == "one"
-    assert derive(view, Taken("nobody", "json.id", "", "w", "first")) is None
-    assert derive(view, Taken(AT_LIST, "json.no", "", "w", "first")) is None
+    assert derive(view, ValueDerivation(AT_LIST, "json.id", "", "w", "first")) == "two"
+    assert derive(view, ValueDerivation(f"{AT_LIST}^", "json.id", "", "w", "first")) == "one"
+    assert derive(view, ValueDerivation("nobody", "json.id", "", "w", "first")) is None
+    assert derive(view, ValueDerivation(AT_LIST, "json.no", "", "w", "first")) is None
 
 
 def test_a_text_is_filled_with_values() -> None:
     view = View(window(LISTED))
-    name = Taken(AT_LIST, NAME, "", "w", "first")
+    name = ValueDerivation(AT_LIST, NAME, "", "w", "first")
 
     assert derive(view, Filled(("SELECT ", " x"), (name,))) == "SELECT a.txt x"
     assert derive(view, Filled(("", ""), (name._replace(choice="[all]"),))) is None
@@ -190,30 +196,32 @@ def test_what_is_no_derivation_is_told(told: str) -> None:
 def test_a_value_is_explained_by_where_it_stood() -> None:
     found = ways("/home/x/b.md", LISTED)
 
-    assert Taken(AT_LIST, NAME, "under", "p", "second") in found
-    assert Taken(AT_LIST, NAME, "under", "p", "first") not in found
+    assert ValueDerivation(AT_LIST, NAME, "under", "p", "second") in found
+    assert ValueDerivation(AT_LIST, NAME, "under", "p", "first") not in found
     assert ways("/home/y/b.md", LISTED) == set()
 
 
 def test_so_are_words_and_arguments_and_lists() -> None:
     said = ways("Krill", words="look at Krill please")
 
-    assert Taken(WORDS, "said~name", "", "w", "only") in said
-    assert Taken(AT_LIST, "given.path", "", "p", "only") in ways("/home/x", LISTED)
-    assert Taken(AT_LIST, NAME, "", "w", "[all]") in ways(["a.txt", "b.md", "c.md"], LISTED)
+    assert ValueDerivation(WORDS, "said~name", "", "w", "only") in said
+    assert ValueDerivation(AT_LIST, "given.path", "", "p", "only") in ways("/home/x", LISTED)
+    assert ValueDerivation(AT_LIST, NAME, "", "w", "[all]") in ways(
+        ["a.txt", "b.md", "c.md"], LISTED
+    )
     assert ways(["a.txt", "letter.txt"], LISTED) == set()
     assert ways([[1]], LISTED) == {Fixed("[[1]]")}
 
 
 def test_what_was_said_first_is_found_whatever_was_said_later() -> None:
-    heard = Window().told("open ticket 7").told("find a record")
+    heard = RecentCalls().told("open ticket 7").told("find a record")
 
     found = explained(View(heard), "tickets", frozenset())
 
-    assert Taken(WORDS + "^", "said~word", "plural", "w", "last") in found
-    assert Taken(WORDS, "said~word", "plural", "w", "last") in found
-    assert Taken(WORDS, "said~word", "plural", "w", "second") not in found
-    assert Taken(WORDS + "^", "said~word", "plural", "w", "second") in found
+    assert ValueDerivation(WORDS + "^", "said~word", "plural", "w", "last") in found
+    assert ValueDerivation(WORDS, "said~word", "plural", "w", "last") in found
+    assert ValueDerivation(WORDS, "said~word", "plural", "w", "second") not in found
+    assert ValueDerivation(WORDS + "^", "said~word", "plural", "w", "second") in found
 
 
 def test_a_wish_is_known_by_what_was_given_of_it() -> None:
@@ -240,7 +248,7 @@ def test_a_path_goes_on_where_another_ended() -> None:
     files = call(LIST, {"project": "krill"}, values({"files": ["src/main.py", "src/tests.py"]}))
 
     found = ways("/home/krill/src/tests.py", repo, files)
-    head = Taken(place_text(QUERY), "given.repo", "", "p", "only")
+    head = ValueDerivation(place_text(QUERY), "given.repo", "", "p", "only")
 
     assert any(isinstance(it, Filled) and it.slots[0] == head for it in found)
     assert Filled(("", "/**/*.md"), (head,)) in ways("/home/krill/**/*.md", repo)

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.gateway.core.inferred_schema import SeenShape, merged, shape_of
+from portico.gateway.core.inferred_schema import ObservedSchema, merged, shape_of
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.dataflow import (
     MOST_STEPS,
     SHIPPED,
     SHOWN,
     Edge,
+    Feature,
     Floors,
     KnownTool,
     Ranked,
-    Sign,
     Source,
     Sources,
     bounded,
@@ -40,21 +40,21 @@ from portico.learning.core.dataflow_fields import (
     Meanings,
     OutputField,
     Parameter,
-    StepShape,
+    StepSignature,
     nearness,
 )
-from portico.workflows.core.plan import BadPlan, Plan, Reference, graph_of
+from portico.workflows.core.plan import InvalidPlan, Plan, Reference, graph_of
 from portico.workflows.core.plan_documents import read_plan, with_edges
 from tests.gateway.core.shop import embedded
 from tests.gateway.core.tools import a_tool
 from tests.learning.core.dataflow.trips import FERRY, LETTER, TICKET, field, meanings, parameter
 
 
-def proposed(*steps: StepShape, flows: Flows = NO_FLOWS) -> Sequence[Edge]:
+def proposed(*steps: StepSignature, flows: Flows = NO_FLOWS) -> Sequence[Edge]:
     return propose(steps, meanings(*steps), flows)
 
 
-def best(*steps: StepShape, flows: Flows = NO_FLOWS) -> dict[str, str]:
+def best(*steps: StepSignature, flows: Flows = NO_FLOWS) -> dict[str, str]:
     """The first for each parameter."""
     found: dict[str, str] = {}
     for edge in proposed(*steps, flows=flows):
@@ -62,7 +62,7 @@ def best(*steps: StepShape, flows: Flows = NO_FLOWS) -> dict[str, str]:
     return found
 
 
-def sure(*steps: StepShape, flows: Flows = NO_FLOWS) -> float:
+def sure(*steps: StepSignature, flows: Flows = NO_FLOWS) -> float:
     return max((edge.confidence for edge in proposed(*steps, flows=flows)), default=0.0)
 
 
@@ -290,11 +290,11 @@ def test_only_the_latest_fifty_steps_are_looked_at() -> None:
 
 
 def test_every_sign_has_a_weight_that_ships() -> None:
-    assert set(SHIPPED.of) == set(Sign)
+    assert set(SHIPPED.of) == set(Feature)
 
 
-def a_step(number: int, *, gives: int = 1, wants: int = 0, required: bool = True) -> StepShape:
-    return StepShape(
+def a_step(number: int, *, gives: int = 1, wants: int = 0, required: bool = True) -> StepSignature:
+    return StepSignature(
         step=f"s{number}",
         tool="a.b",
         outputs=[OutputField(path=f"json.f{each}") for each in range(gives)],
@@ -357,7 +357,7 @@ PARAMETERS = st.builds(
     default=st.booleans(),
 )
 STEPS = st.builds(
-    StepShape,
+    StepSignature,
     step=NAMES,
     tool=NAMES,
     description=NAMES,
@@ -374,7 +374,7 @@ FLOWS = st.dictionaries(
 @settings(max_examples=50)
 @given(PLANS, FLOWS)
 def test_every_edge_is_from_an_earlier_step_to_a_parameter_that_was_wanted(
-    steps: list[StepShape], flows: dict[Flow, int]
+    steps: list[StepSignature], flows: dict[Flow, int]
 ) -> None:
     place = {step.step: number for number, step in enumerate(steps)}
     total: dict[tuple[str, str], float] = defaultdict(float)
@@ -480,10 +480,10 @@ BARE = a_tool("t", "Does it.", inputSchema=SCHEMA)
 
 def seen(*results: JsonValue) -> KnownTool:
     shape = reduce(merged, map(shape_of, results))
-    return KnownTool(BARE, SeenShape("p", len(results), shape))
+    return KnownTool(BARE, ObservedSchema("p", len(results), shape))
 
 
-def shapes(tool: KnownTool, *steps: JsonObject) -> list[StepShape]:
+def shapes(tool: KnownTool, *steps: JsonObject) -> list[StepSignature]:
     plan = read_plan({"steps": list(steps)}, JMESPATH)
     return [*step_shapes(plan, graph_of(plan, JMESPATH), {ToolRef("s", "t"): tool})]
 
@@ -605,10 +605,10 @@ def test_without_any_a_plan_stays_what_it_is() -> None:
     ],
 )
 def test_an_edge_that_cannot_be_is_refused(edges: list[str], place: str, words: str) -> None:
-    with pytest.raises(BadPlan) as caught:
+    with pytest.raises(InvalidPlan) as caught:
         with_edges(PLAIN, edges, JMESPATH)
 
-    [fault] = caught.value.faults
+    [fault] = caught.value.diagnostics
     assert fault.place.startswith(place)
     assert words in fault.what
 
@@ -619,7 +619,7 @@ def test_whatever_is_accepted_ends_or_is_refused(pairs: list[tuple[int, int]]) -
     edges = [f"s{one}.json.x -> s{other}.p{one}" for one, other in pairs]
 
     if _in_circles(pairs):
-        with pytest.raises(BadPlan):
+        with pytest.raises(InvalidPlan):
             with_edges(bare, edges, JMESPATH)
         return
     order = graph_of(with_edges(bare, edges, JMESPATH), JMESPATH).order

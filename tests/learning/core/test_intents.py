@@ -27,7 +27,7 @@ from portico.learning.core.intents import (
     wilson_lower,
     without_values,
 )
-from portico.learning.core.past_plans import Learnt, PastPlan, PastStep, Unknown
+from portico.learning.core.past_plans import PastPlan, PastStep, ToolStatistics, Unknown
 from portico.learning.core.suggestions import askable, input_name
 from portico.workflows.core.plan import Reference
 from portico.workflows.core.plan_documents import plan_document, read_plan
@@ -155,11 +155,13 @@ def test_its_name_can_stand_in_a_path_as_it_is() -> None:
     assert input_name("read-it", "é.path") == "read_it___path"
 
 
-NOTHING = Learnt.of([])
+NOTHING = ToolStatistics.of([])
 
 
 def test_a_need_is_the_share_of_plans_that_had_it_shrunk() -> None:
-    learnt = Learnt.of([a_plan("a", READ, SEND), a_plan("b", READ, SEND), a_plan("c", LIST, SEND)])
+    learnt = ToolStatistics.of(
+        [a_plan("a", READ, SEND), a_plan("b", READ, SEND), a_plan("c", LIST, SEND)]
+    )
 
     assert learnt.need(SEND, READ) == pytest.approx(2 / 4)
     assert learnt.need(SEND, LIST) == pytest.approx(1 / 4)
@@ -167,7 +169,7 @@ def test_a_need_is_the_share_of_plans_that_had_it_shrunk() -> None:
 
 
 def test_what_was_handed_on_is_learnt_with_its_path() -> None:
-    learnt = Learnt.of([READ_AND_SEND])
+    learnt = ToolStatistics.of([READ_AND_SEND])
 
     assert learnt.sources == {(SEND, "body"): {(READ, "text"): 4}}
     assert learnt.givers_of("Body") == {READ: pytest.approx(4 / 5)}
@@ -178,23 +180,23 @@ def test_what_was_handed_on_is_learnt_with_its_path() -> None:
 def test_what_was_seen_outside_of_plans_is_added() -> None:
     flows = Flows.of({Flow(READ, "text", SEND, "body"): 2, Flow(LIST, "text", SEND, "body"): 1})
 
-    learnt = Learnt.of([READ_AND_SEND], {(READ, LIST): 3}, flows)
+    learnt = ToolStatistics.of([READ_AND_SEND], {(READ, LIST): 3}, flows)
 
     assert learnt.sources[SEND, "body"] == {(READ, "text"): 6, (LIST, "text"): 1}
-    assert learnt.follows([READ], LIST) > Learnt.of([READ_AND_SEND]).follows([READ], LIST)
+    assert learnt.follows([READ], LIST) > ToolStatistics.of([READ_AND_SEND]).follows([READ], LIST)
 
 
 def test_a_reference_to_nowhere_teaches_nothing() -> None:
     step = PastStep("s1", SEND, {"body": Reference("s9"), "x": Unknown()}, ("s8",))
 
-    learnt = Learnt.of([PastPlan(id="a", steps=[step])])
+    learnt = ToolStatistics.of([PastPlan(id="a", steps=[step])])
 
     assert learnt.sources == {}
     assert learnt.before == {}
 
 
 def test_what_comes_next_is_foreseen_by_two_steps_before_by_one_and_by_none() -> None:
-    learnt = Learnt.of(
+    learnt = ToolStatistics.of(
         [a_plan("a", LIST, READ, SEND), a_plan("b", SIGN, READ, LIST), a_plan("c", READ, LIST)]
     )
 

@@ -25,22 +25,22 @@ from portico.learning.core.likely_tools import (
     next_tools,
 )
 from portico.learning.core.past_plans import (
-    Asked,
     Constant,
     FromIntent,
-    Kept,
-    Learnt,
     Near,
     PastPlan,
     PastPlans,
     PastStep,
     Searched,
+    StoredArgument,
+    SuggestionRequest,
+    ToolStatistics,
     Unknown,
     Votes,
     runs_of,
     words_of,
 )
-from portico.workflows.core.plan import Given, Reference
+from portico.workflows.core.plan import ArgumentTemplate, Reference
 from tests.learning.core.suggest.errands import (
     INTENT,
     LIST,
@@ -56,7 +56,7 @@ from tests.learning.core.suggest.errands import (
     wanted,
 )
 
-NOTHING = Learnt.of([])
+NOTHING = ToolStatistics.of([])
 
 
 def test_without_a_past_search_decides() -> None:
@@ -69,7 +69,7 @@ def test_without_a_past_search_decides() -> None:
 def test_a_past_plan_for_the_same_raises_what_it_had() -> None:
     before = {each.tool: each.probability for each in likely(asked(), NOTHING, TOOLS)}
 
-    found = likely(asked((READ_AND_SEND, 0.9)), Learnt.of([READ_AND_SEND]), TOOLS)
+    found = likely(asked((READ_AND_SEND, 0.9)), ToolStatistics.of([READ_AND_SEND]), TOOLS)
 
     after = {each.tool: each.probability for each in found}
     assert after[SEND] > 0.9 > before[SEND]
@@ -86,7 +86,7 @@ def test_where_no_past_plan_is_near_the_parts_of_the_intent_decide() -> None:
 
 @pytest.mark.requirement("seed001:06")
 def test_a_likely_tool_draws_after_it_what_came_before_it_elsewhere() -> None:
-    learnt = Learnt.of([a_plan(f"{number}", SIGN, SEND) for number in range(20)])
+    learnt = ToolStatistics.of([a_plan(f"{number}", SIGN, SEND) for number in range(20)])
 
     found = {each.tool for each in likely(asked(), learnt, TOOLS)}
 
@@ -95,7 +95,7 @@ def test_a_likely_tool_draws_after_it_what_came_before_it_elsewhere() -> None:
 
 
 def test_what_is_drawn_draws_further_and_circles_end() -> None:
-    learnt = Learnt.of([a_plan("a", LIST, READ, SEND), a_plan("b", SEND, LIST)])
+    learnt = ToolStatistics.of([a_plan("a", LIST, READ, SEND), a_plan("b", SEND, LIST)])
 
     found = drawn_by({SEND: 0.9}, learnt, TOOLS)
 
@@ -103,12 +103,12 @@ def test_what_is_drawn_draws_further_and_circles_end() -> None:
 
 
 def test_what_is_hardly_likely_draws_nothing() -> None:
-    assert drawn_by({SEND: 0.01}, Learnt.of([a_plan("a", READ, SEND)]), TOOLS) == {}
+    assert drawn_by({SEND: 0.01}, ToolStatistics.of([a_plan("a", READ, SEND)]), TOOLS) == {}
 
 
 def test_what_is_not_offered_does_not_exist() -> None:
     offered = {tool: TOOLS[tool] for tool in (READ, LIST)}
-    learnt = Learnt.of([a_plan("a", SIGN, READ), READ_AND_SEND])
+    learnt = ToolStatistics.of([a_plan("a", SIGN, READ), READ_AND_SEND])
     question = asked((READ_AND_SEND, 0.9))
 
     chosen = choose(question, likely(question, learnt, offered), learnt, offered)
@@ -120,7 +120,7 @@ def test_what_is_not_offered_does_not_exist() -> None:
 
 
 def test_the_next_tool_is_what_came_next_before() -> None:
-    learnt = Learnt.of([READ_AND_SEND])
+    learnt = ToolStatistics.of([READ_AND_SEND])
 
     first, *_ = next_tools(asked((READ_AND_SEND, 0.9)), [], learnt, TOOLS)
     then, *others = next_tools(asked((READ_AND_SEND, 0.9)), [READ], learnt, TOOLS)
@@ -140,7 +140,7 @@ def test_when_every_part_was_answered_all_of_them_count_again() -> None:
 
 
 def test_where_nothing_is_found_nothing_comes_next() -> None:
-    empty = Asked(intent="hm", searched=())
+    empty = SuggestionRequest(intent="hm", searched=())
 
     assert next_tools(empty, [], NOTHING, TOOLS) == []
     assert likely(empty, NOTHING, TOOLS) == []
@@ -148,7 +148,7 @@ def test_where_nothing_is_found_nothing_comes_next() -> None:
 
 
 def test_a_plan_that_was_made_before_is_chosen_over_one_put_together() -> None:
-    learnt = Learnt.of([READ_AND_SEND])
+    learnt = ToolStatistics.of([READ_AND_SEND])
     question = asked((READ_AND_SEND, 0.9), (a_plan("other", READ, SEND), 0.85))
 
     chosen = choose(question, likely(question, learnt, TOOLS), learnt, TOOLS)
@@ -161,7 +161,7 @@ def test_a_plan_that_was_made_before_is_chosen_over_one_put_together() -> None:
 
 def test_a_nearer_plan_with_the_same_tools_says_how_they_hang_together() -> None:
     far, near = a_plan("far", READ, SEND), a_plan("near", SEND, READ)
-    learnt = Learnt.of([far, near])
+    learnt = ToolStatistics.of([far, near])
     question = asked((far, 0.5), (near, 0.9))
 
     chosen = choose(question, likely(question, learnt, TOOLS), learnt, TOOLS)
@@ -202,7 +202,7 @@ def test_a_past_plan_with_too_many_steps_or_none_is_not_followed() -> None:
 
 
 def test_nothing_comes_before_what_it_needs() -> None:
-    learnt = Learnt.of([a_plan(f"{number}", SEND, READ) for number in range(5)])
+    learnt = ToolStatistics.of([a_plan(f"{number}", SEND, READ) for number in range(5)])
 
     assert in_order(frozenset({READ, SEND}), asked(), learnt, TOOLS) == (SEND, READ)
 
@@ -210,7 +210,7 @@ def test_nothing_comes_before_what_it_needs() -> None:
 def test_what_needs_one_another_still_gets_an_order() -> None:
     both = [a_plan(f"{number}", SEND, READ, SEND) for number in range(5)]
 
-    order = in_order(frozenset({READ, SEND}), asked(searched=()), Learnt.of(both), TOOLS)
+    order = in_order(frozenset({READ, SEND}), asked(searched=()), ToolStatistics.of(both), TOOLS)
 
     assert set(order) == {READ, SEND}
 
@@ -309,7 +309,7 @@ def test_what_came_next_is_known_by_what_came_before() -> None:
     assert votes.after(SEND) == {}
 
 
-FILL_NOTHING = Learnt.of([])
+FILL_NOTHING = ToolStatistics.of([])
 TOOL = "a.tool"
 
 
@@ -343,7 +343,7 @@ def test_what_this_intent_does_not_say_is_missing() -> None:
 
 
 def test_constants_are_kept_and_numbers_that_were_texts_stay_texts() -> None:
-    kept: dict[str, Kept] = {
+    kept: dict[str, StoredArgument] = {
         "order": Constant("asc"),
         "page": FromIntent(Kind.NUMBER, 0, as_text=True),
         "size": FromIntent(Kind.NUMBER, 0),
@@ -356,7 +356,7 @@ def test_constants_are_kept_and_numbers_that_were_texts_stay_texts() -> None:
 
 
 def test_what_is_said_for_a_parameter_is_taken() -> None:
-    rows: list[tuple[str, Parameter, Given]] = [
+    rows: list[tuple[str, Parameter, ArgumentTemplate]] = [
         ('push to branch "main"', wanted("branch"), "main"),
         ('push to branch "main"', wanted("target_branch"), "main"),
         ("mail bob@example.com", wanted("recipient"), "bob@example.com"),
@@ -393,7 +393,7 @@ def test_what_could_be_meant_otherwise_is_missing() -> None:
 
 
 def test_one_value_is_taken_once_and_only_for_what_it_is_sure_to_be_meant_for() -> None:
-    rows: list[tuple[str, tuple[str, ...], dict[str, Given]]] = [
+    rows: list[tuple[str, tuple[str, ...], dict[str, ArgumentTemplate]]] = [
         ('say "hello"', ("message", "subject"), {}),
         ('subject "hello"', ("subject", "message"), {"subject": "hello"}),
         ("from 2026-11-20 on", ("start_date", "end_date"), {}),
@@ -406,7 +406,7 @@ def test_one_value_is_taken_once_and_only_for_what_it_is_sure_to_be_meant_for() 
 
 def test_one_of_a_few_values_is_taken_if_the_intent_has_its_word() -> None:
     listed = {f"{TOOL}#state": ["open", "closed", "up"]}
-    rows: list[tuple[str, dict[str, Given]]] = [
+    rows: list[tuple[str, dict[str, ArgumentTemplate]]] = [
         ("all closed issues", {"state": "closed"}),
         ("open or closed issues", {}),
         ("go up", {}),
@@ -459,14 +459,14 @@ def test_what_was_taken_already_is_not_told_to_what_may_be_left_out() -> None:
 def test_what_was_mostly_handed_on_before_is_handed_on_again() -> None:
     steps = [PastStep("read", READ), PastStep("send", SEND)]
 
-    _, send = fill(steps, INTENT, Learnt.of([READ_AND_SEND]), TOOLS)
+    _, send = fill(steps, INTENT, ToolStatistics.of([READ_AND_SEND]), TOOLS)
 
     assert send.arguments["body"] == Reference("read", "text")
     assert send.origins["body"] == Origin(From.STEP, "read.text")
 
 
 def test_what_could_give_it_is_told_where_it_is_not_in_the_plan() -> None:
-    learnt = Learnt.of([READ_AND_SEND])
+    learnt = ToolStatistics.of([READ_AND_SEND])
 
     [send] = fill([PastStep("send", SEND)], INTENT, learnt, TOOLS)
 
@@ -476,7 +476,7 @@ def test_what_could_give_it_is_told_where_it_is_not_in_the_plan() -> None:
 def test_of_two_steps_that_could_have_given_it_neither_is_taken() -> None:
     steps = [PastStep("one", READ), PastStep("two", READ), PastStep("send", SEND)]
 
-    *_, send = fill(steps, INTENT, Learnt.of([READ_AND_SEND]), TOOLS)
+    *_, send = fill(steps, INTENT, ToolStatistics.of([READ_AND_SEND]), TOOLS)
 
     assert [each.parameter for each in send.missing] == ["body"]
 
@@ -486,7 +486,7 @@ def test_where_it_came_from_many_places_none_is_taken() -> None:
         steps = (PastStep("s1", READ), PastStep("s2", SEND, {"body": Reference("s1", path)}))
         return PastPlan(id=path, steps=steps)
 
-    learnt = Learnt.of([from_field(path) for path in ("json.a", "json.b", "json.c", "")])
+    learnt = ToolStatistics.of([from_field(path) for path in ("json.a", "json.b", "json.c", "")])
 
     _, send = fill([PastStep("read", READ), PastStep("send", SEND)], INTENT, learnt, TOOLS)
 

@@ -18,12 +18,12 @@ from portico.learning.core.observation import (
     WAYS,
     Count,
     Increment,
-    Layer,
+    LabelModel,
     added_up,
     summed,
 )
 from portico.learning.core.observed_calls import CallForm, EdgeKey, form_of, learnable, place_of
-from portico.learning.core.prefetch import CALLS, RAN, SAVED, SUGGESTED, AheadTotals, edge_table
+from portico.learning.core.prefetch import CALLS, RAN, SAVED, SUGGESTED, PrefetchTotals, edge_table
 from portico.learning.core.prefetch import added_up as totalled
 from portico.learning.core.prefetch_predictor import (
     LEAST_TRIED,
@@ -42,7 +42,7 @@ SURER = EdgeKey(None, LIST, failed=False, form=form_of(READ, {"path": 1}), band=
 
 
 def test_what_is_noted_is_counted_and_told() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
 
     first = list(layer.note(WAYS, "a", "b"))
     second = list(layer.note(WAYS, "a", "b", 0))
@@ -55,18 +55,18 @@ def test_what_is_noted_is_counted_and_told() -> None:
 
 
 def test_what_is_too_long_to_be_written_is_not_counted() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
 
     assert list(layer.note(WAYS, "a" * 3_000, "b")) == []
     assert layer.size == 0
 
 
 def test_it_is_read_back_as_it_was_written() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     layer.note(FOLLOWS, "a", "b")
     layer.note(RECORD, str(EDGE), "", 0)
 
-    again = Layer.of(PUBLIC, layer.counted())
+    again = LabelModel.of(PUBLIC, layer.counted())
 
     assert list(again.counted()) == list(layer.counted())
     assert Increment(RECORD, str(EDGE), 1, 0) in layer.counted()
@@ -75,7 +75,7 @@ def test_it_is_read_back_as_it_was_written() -> None:
 
 def test_what_is_no_counter_is_passed_over() -> None:
     keys = ["{", "[1,2]", '["a"]', "x" * 3_000]
-    layer = Layer.of(PUBLIC, [Increment(FOLLOWS, key, 1, 1) for key in keys])
+    layer = LabelModel.of(PUBLIC, [Increment(FOLLOWS, key, 1, 1) for key in keys])
     layer.add([Increment("ran", '["a","b"]', 1, 1), Increment(FOLLOWS, '["a","b"]', 1, 2)])
     layer.add([Increment(FOLLOWS, '["a","b"]', 0, 0)])
 
@@ -83,7 +83,7 @@ def test_what_is_no_counter_is_passed_over() -> None:
 
 
 def test_layers_are_added_up() -> None:
-    one, other = Layer(PUBLIC), Layer(PUBLIC)
+    one, other = LabelModel(PUBLIC), LabelModel(PUBLIC)
     one.note(WAYS, "a", "b")
     other.note(WAYS, "a", "b", 0)
     other.note(WAYS, "a", "c")
@@ -92,7 +92,7 @@ def test_layers_are_added_up() -> None:
 
 
 def test_what_came_true_least_makes_room() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     layer.note(WAYS, "a", "good")
     layer.note(WAYS, "a", "bad", 0)
 
@@ -105,7 +105,7 @@ def test_what_came_true_least_makes_room() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(LIMITS)), st.integers(0, 9))))
 def test_its_size_is_what_it_holds(noted: list[tuple[str, int]]) -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     for kind, number in noted:
         layer.note(kind, f"o{number % 3}", f"i{number}")
 
@@ -113,7 +113,7 @@ def test_its_size_is_what_it_holds(noted: list[tuple[str, int]]) -> None:
 
 
 def test_it_never_grows_beyond_its_bounds() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     outers, inners = LIMITS[MADE]
 
     for number in range(10_000):
@@ -127,7 +127,7 @@ def test_it_never_grows_beyond_its_bounds() -> None:
 
 
 def test_a_record_is_of_one_edge_however_sure() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     for number in range(LEAST_TRIED):
         layer.note(RECORD, str(EDGE), "", number % 2)
     assert record_of([layer], EDGE).live
@@ -231,7 +231,7 @@ def test_an_edge_is_told_with_its_record_and_with_what_came_of_it() -> None:
     assert (edge.arguments, edge.failed) == (("path",), False)
     assert (edge.predicted, edge.right, edge.live) == (30, 29, True)
     assert 0.8 < edge.at_least < 29 / 30
-    assert edge.totals == AheadTotals(tried=8, served=6, saved=timedelta(seconds=6.5))
+    assert edge.totals == PrefetchTotals(tried=8, served=6, saved=timedelta(seconds=6.5))
     assert (edge.last_seen, edge.turned_down) == (LATER, "worth_it")
 
 
@@ -289,22 +289,26 @@ def test_each_kind_of_count_is_added_to_what_it_is_of() -> None:
         [(CALLS, 100, 0), (RAN, 12, 5), (SAVED, 800, 0), (RAN, 3, 3), (SAVED, 150, 0), ("x", 9, 9)]
     )
 
-    assert totals == AheadTotals(calls=100, tried=15, served=8, saved=timedelta(milliseconds=950))
+    assert totals == PrefetchTotals(
+        calls=100, tried=15, served=8, saved=timedelta(milliseconds=950)
+    )
     assert (totals.coverage, totals.exact, totals.waste) == (0.08, 8 / 15, 0.07)
 
 
 def test_of_nothing_there_are_no_shares() -> None:
-    nothing = AheadTotals()
+    nothing = PrefetchTotals()
 
     assert (nothing.coverage, nothing.exact, nothing.waste, nothing.wasted) == (None, None, None, 0)
 
 
 def test_what_is_served_before_it_is_counted_as_made_is_no_waste_below_nothing() -> None:
     """The two are counted in different processes, or written at different times."""
-    assert AheadTotals(calls=1, tried=0, served=1).wasted == 0
+    assert PrefetchTotals(calls=1, tried=0, served=1).wasted == 0
 
 
 def test_sums_are_added() -> None:
-    one = AheadTotals(calls=1, tried=2, served=3, saved=timedelta(seconds=4))
+    one = PrefetchTotals(calls=1, tried=2, served=3, saved=timedelta(seconds=4))
 
-    assert one.and_then(one) == AheadTotals(calls=2, tried=4, served=6, saved=timedelta(seconds=8))
+    assert one.and_then(one) == PrefetchTotals(
+        calls=2, tried=4, served=6, saved=timedelta(seconds=8)
+    )

@@ -14,8 +14,8 @@ from portico.learning.core.intents import Kind
 from portico.learning.core.past_plans import (
     Constant,
     FromIntent,
-    Kept,
     PastStep,
+    StoredArgument,
     Unknown,
     listed_values,
     read_skeleton,
@@ -26,7 +26,7 @@ from portico.learning.core.past_plans import (
     with_inputs,
 )
 from portico.testing.memory_store import BEGINNING, SeededEntropy
-from portico.workflows.core.plan import ForEach, Given, Plan, Reference, Step, Template
+from portico.workflows.core.plan import ArgumentTemplate, ForEach, Plan, Reference, Step, Template
 from portico.workflows.core.plan_documents import read_plan
 
 INTENT = "Read /srv/a.md for Ana, 12 pages of it as draft, and send it to ana@example.com"
@@ -34,8 +34,8 @@ FIND = ToolRef("fs", "find")
 
 
 def kept(
-    given: Given, *, name: str = "x", listed: dict[str, list[JsonValue]] | None = None
-) -> Kept:
+    given: ArgumentTemplate, *, name: str = "x", listed: dict[str, list[JsonValue]] | None = None
+) -> StoredArgument:
     plan = Plan(steps=(Step(id="a", tool=FIND), Step(id="b", tool=FIND, arguments={name: given})))
     return skeleton_of(plan, INTENT, listed)[1].arguments[name]
 
@@ -69,7 +69,9 @@ def kept(
         (["one", "two"], Unknown()),
     ],
 )
-def test_an_argument_is_kept_as_where_it_came_from(given: Given, is_kept: Kept) -> None:
+def test_an_argument_is_kept_as_where_it_came_from(
+    given: ArgumentTemplate, is_kept: StoredArgument
+) -> None:
     assert kept(given) == is_kept
 
 

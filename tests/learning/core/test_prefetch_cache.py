@@ -3,15 +3,15 @@
 from dataclasses import replace
 from uuid import UUID
 
-from portico.gateway.core.calls import Answer
-from portico.guard.core.access_request import Act, Aim
+from portico.gateway.core.calls import ToolResult
+from portico.guard.core.access_request import AccessRequest, ActionTarget
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
-from portico.learning.core.prefetch_cache import Buffer, Held, key_of
+from portico.learning.core.prefetch_cache import Buffer, BufferedCall, key_of
 from portico.learning.core.prefetch_gates import (
-    AheadMode,
+    PrefetchMode,
     ServerSwitch,
     SpaceSwitches,
     Switches,
@@ -23,14 +23,14 @@ from portico.testing.gateway import a_server
 from portico.testing.guard import a_person
 from tests.learning.core.prefetch.attempts import AIM, ANA, WANTED
 
-READ = Act(caller=ANA, aim=AIM, arguments={"path": "a"})
-SAID = Answer([{"type": "text", "text": "hello"}])
+READ = AccessRequest(caller=ANA, target=AIM, arguments={"path": "a"})
+SAID = ToolResult([{"type": "text", "text": "hello"}])
 
 
-def held(act: Act = READ, *, size: int = 5, until: float = 10.0) -> Held:
-    return Held(
+def held(act: AccessRequest = READ, *, size: int = 5, until: float = 10.0) -> BufferedCall:
+    return BufferedCall(
         key=key_of(act),
-        act=act,
+        access_request=act,
         server=a_server(),
         wanted=WANTED,
         label=PUBLIC,
@@ -40,7 +40,7 @@ def held(act: Act = READ, *, size: int = 5, until: float = 10.0) -> Held:
     )
 
 
-def numbered(number: int, caller: str = "ana") -> Act:
+def numbered(number: int, caller: str = "ana") -> AccessRequest:
     return replace(READ, caller=a_person(caller), arguments={"path": str(number)})
 
 
@@ -55,13 +55,13 @@ def test_it_is_given_out_once() -> None:
 
 
 def test_nothing_but_exactly_that_finds_it() -> None:
-    rows: list[Act] = [
+    rows: list[AccessRequest] = [
         replace(READ, caller=a_person("bob")),
         replace(READ, caller=replace(ANA, space=SpaceId(UUID(int=7)))),
         replace(READ, caller=replace(ANA, context=ContextId(UUID(int=7)))),
-        replace(READ, aim=replace(AIM, pin="p2")),
-        replace(READ, aim=replace(AIM, launch="other")),
-        replace(READ, aim=replace(AIM, tool="files.list")),
+        replace(READ, target=replace(AIM, pin="p2")),
+        replace(READ, target=replace(AIM, launch="other")),
+        replace(READ, target=replace(AIM, tool="files.list")),
         replace(READ, arguments={"path": "b"}),
         replace(READ, arguments={}),
         replace(READ, arguments={"path": "a", "deep": None}),
@@ -112,7 +112,7 @@ def test_it_gets_too_old_and_what_is_doomed_is_never_given_out() -> None:
 
 
 def test_there_is_one_place_for_one_thing_and_only_so_many() -> None:
-    buffer = Buffer(most=3, most_of_one=2)
+    buffer = Buffer(limit=3, most_of_one=2)
 
     assert buffer.hold(held(numbered(1)))
     assert not buffer.hold(held(numbered(1)))
@@ -166,38 +166,38 @@ AWAY = replace(WRITE, here=False)
 
 
 def test_a_change_ends_what_its_principal_its_server_or_this_machine_was_asked() -> None:
-    rows: list[tuple[Act, Aim, bool]] = [
-        (Act(caller=ANA, aim=AWAY), AIM, True),
-        (Act(caller=BOB, aim=replace(AWAY, server="files")), AIM, True),
-        (Act(caller=BOB, aim=WRITE), AIM, True),
-        (Act(caller=BOB, aim=WRITE), replace(AIM, here=False), False),
-        (Act(caller=BOB, aim=AWAY), AIM, False),
-        (Act(caller=replace(ANA, space=SpaceId(UUID(int=7))), aim=WRITE), AIM, False),
+    rows: list[tuple[AccessRequest, ActionTarget, bool]] = [
+        (AccessRequest(caller=ANA, target=AWAY), AIM, True),
+        (AccessRequest(caller=BOB, target=replace(AWAY, server="files")), AIM, True),
+        (AccessRequest(caller=BOB, target=WRITE), AIM, True),
+        (AccessRequest(caller=BOB, target=WRITE), replace(AIM, here=False), False),
+        (AccessRequest(caller=BOB, target=AWAY), AIM, False),
+        (AccessRequest(caller=replace(ANA, space=SpaceId(UUID(int=7))), target=WRITE), AIM, False),
     ]
 
     for change, aim, ends in rows:
-        assert touched(change, held(replace(READ, aim=aim))) is ends
+        assert touched(change, held(replace(READ, target=aim))) is ends
 
 
 def test_what_leaves_this_machine_has_to_be_switched_on_of_its_own() -> None:
-    rows: list[tuple[Aim, AheadMode, bool, bool]] = [
-        (AIM, AheadMode.LIVE, False, True),
-        (AIM, AheadMode.SHADOW, True, False),
-        (replace(AIM, outside=True), AheadMode.LIVE, False, False),
-        (replace(AIM, outside=True), AheadMode.LIVE, True, True),
-        (replace(AIM, effect=Effect.EXTERNAL_READ), AheadMode.LIVE, False, False),
-        (replace(AIM, effect=Effect.EXTERNAL_READ), AheadMode.LIVE, True, True),
+    rows: list[tuple[ActionTarget, PrefetchMode, bool, bool]] = [
+        (AIM, PrefetchMode.LIVE, False, True),
+        (AIM, PrefetchMode.SHADOW, True, False),
+        (replace(AIM, outside=True), PrefetchMode.LIVE, False, False),
+        (replace(AIM, outside=True), PrefetchMode.LIVE, True, True),
+        (replace(AIM, effect=Effect.EXTERNAL_READ), PrefetchMode.LIVE, False, False),
+        (replace(AIM, effect=Effect.EXTERNAL_READ), PrefetchMode.LIVE, True, True),
     ]
 
     for aim, mode, external, on in rows:
         space = SpaceSwitches(servers={FILES.id: ServerSwitch(mode, external)})
-        switches = Switches(installation=AheadMode.LIVE, external=frozenset(), space=space)
+        switches = Switches(installation=PrefetchMode.LIVE, external=frozenset(), space=space)
 
-        assert switched_on(switches, FILES, replace(READ, aim=aim)) is on
+        assert switched_on(switches, FILES, replace(READ, target=aim)) is on
 
 
 def test_an_answer_is_as_large_as_all_that_is_in_it() -> None:
-    small = Answer([{"type": "text", "text": "hello"}])
+    small = ToolResult([{"type": "text", "text": "hello"}])
 
     assert size_of(small) > 5
     assert size_of(replace(small, structured={"a": "x" * 100})) > size_of(small) + 100

@@ -4,27 +4,34 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.reserved_metadata import AHEAD, age_ms, is_marked, marked, unmarked
 from portico.gateway.core.servers import ServerId
-from portico.guard.core.access_request import Denied, NeedsApproval, TaskContext
+from portico.guard.core.access_request import Denied, NeedsApproval, TaintContext
 from portico.guard.core.policy import NO_TASK
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label, Level
-from portico.learning.core.observed_calls import EdgeKey, Origin, Predicted, Source, Wanted, form_of
+from portico.learning.core.observed_calls import (
+    EdgeKey,
+    Origin,
+    Predicted,
+    ReadRequest,
+    Source,
+    form_of,
+)
 from portico.learning.core.prefetch_cache import EffortShare, FairEffort, Paces, place_of
 from portico.learning.core.prefetch_gates import (
     ARRIVAL,
     GATES,
     SHUT,
-    AheadMode,
-    AheadTerms,
     Arrival,
     Attempt,
     Budget,
+    PrefetchLimits,
+    PrefetchMode,
     ServerSwitch,
     SpaceSwitches,
     Switches,
@@ -52,12 +59,12 @@ from tests.learning.core.prefetch.attempts import (
 SERVER = ServerId.mint(BEGINNING, SeededEntropy())
 RESULT = Source(Origin.RESULT, ToolPlace(SERVER, "list"))
 ARGUMENT = Source(Origin.ARGUMENT, ToolPlace(SERVER, "list"))
-TEAM = TaskContext(id=NO_TASK, label=Label(Level.TEAM))
-TAINTED = TaskContext(id=NO_TASK, untrusted=True)
+TEAM = TaintContext(id=NO_TASK, label=Label(Level.TEAM))
+TAINTED = TaintContext(id=NO_TASK, untrusted=True)
 
 SPOILT: list[tuple[str, Attempt]] = [
-    ("switched_on", replace(GOOD, mode=AheadMode.OFF)),
-    ("switched_on", replace(GOOD, mode=AheadMode.SHADOW)),
+    ("switched_on", replace(GOOD, mode=PrefetchMode.OFF)),
+    ("switched_on", replace(GOOD, mode=PrefetchMode.SHADOW)),
     ("in_good_standing", replace(GOOD, stands=False)),
     ("still_approved", aimed(live=False)),
     ("pinned_as_foretold", aimed(pin="p2")),
@@ -75,7 +82,7 @@ SPOILT: list[tuple[str, Attempt]] = [
     ("complete", replace(GOOD, wanted=replace(WANTED, sources={}))),
     ("complete", replace(GOOD, wanted=replace(WANTED, sources={"path": set()}))),
     ("complete", replace(GOOD, wanted=replace(WANTED, sources={"path": {WORDS}, "x": {WORDS}}))),
-    ("fits_its_schema", replace(GOOD, flaws=1)),
+    ("fits_its_schema", replace(GOOD, field_errors=1)),
     ("proven", replace(GOOD, wanted=replace(WANTED, proven=False))),
     ("worth_it", replace(GOOD, usual=None)),
     ("worth_it", replace(GOOD, usual=timedelta(milliseconds=49))),
@@ -106,9 +113,9 @@ LET_THROUGH = [
 ]
 
 SPOILT_ARRIVALS: list[tuple[str, Arrival]] = [
-    ("same_aim", replace(ARRIVED, aim=None)),
-    ("same_aim", replace(ARRIVED, aim=replace(AIM, pin="p2"))),
-    ("same_aim", replace(ARRIVED, aim=replace(AIM, label=Label(Level.TEAM)))),
+    ("same_aim", replace(ARRIVED, target=None)),
+    ("same_aim", replace(ARRIVED, target=replace(AIM, pin="p2"))),
+    ("same_aim", replace(ARRIVED, target=replace(AIM, label=Label(Level.TEAM)))),
     ("still_on", replace(ARRIVED, on=False)),
     ("not_overtaken", replace(ARRIVED, overtaken=True)),
     ("succeeded", replace(ARRIVED, failed=True)),
@@ -145,7 +152,7 @@ def test_each_gate_has_something_that_it_alone_keeps_out() -> None:
 
 
 FILES, SKY = a_server("files"), a_server("sky")
-OFF, SHADOW, LIVE = AheadMode.OFF, AheadMode.SHADOW, AheadMode.LIVE
+OFF, SHADOW, LIVE = PrefetchMode.OFF, PrefetchMode.SHADOW, PrefetchMode.LIVE
 DECIDED = SpaceSwitches(
     mode=SHADOW,
     learning=False,
@@ -237,9 +244,9 @@ ANAS, BOBS = place_of(a_person("ana")), place_of(a_person("bob"))
 
 def test_what_is_under_way_counts_until_it_ends() -> None:
     budget = Budget()
-    first = budget.begin(ANAS, "files", 0.0, 0.0)
-    budget.begin(BOBS, "files", 0.0, 0.0)
-    budget.begin(ANAS, "git", 0.0, 0.0)
+    first = budget.start(ANAS, "files", 0.0, 0.0)
+    budget.start(BOBS, "files", 0.0, 0.0)
+    budget.start(ANAS, "git", 0.0, 0.0)
 
     assert budget.use(ANAS, "files", 1.0) == Use(3, 2, 2, 2, 0.0)
     budget.end(first)
@@ -251,12 +258,12 @@ def test_what_is_under_way_counts_until_it_ends() -> None:
 
 def test_a_minute_later_it_counts_no_more_and_what_it_cost_for_an_hour() -> None:
     budget = Budget()
-    budget.end(budget.begin(ANAS, "files", 0.02, 0.0))
-    budget.end(budget.begin(ANAS, "files", 0.03, 30.0))
+    budget.end(budget.start(ANAS, "files", 0.02, 0.0))
+    budget.end(budget.start(ANAS, "files", 0.03, 30.0))
 
     assert budget.use(ANAS, "files", 59.0).last_minute == 2
     assert budget.use(ANAS, "files", 60.0) == Use(0, 0, 0, 1, 0.05)
-    budget.end(budget.begin(ANAS, "files", 0.01, 3_601.0))
+    budget.end(budget.start(ANAS, "files", 0.01, 3_601.0))
 
     assert budget.use(ANAS, "files", 3_601.0) == Use(0, 0, 0, 1, 0.04)
     assert budget.use(BOBS, "files", 3_601.0).spent == 0.0
@@ -265,7 +272,7 @@ def test_a_minute_later_it_counts_no_more_and_what_it_cost_for_an_hour() -> None
 def test_however_many_there_are_only_so_many_are_remembered() -> None:
     budget = Budget()
     for number in range(1_100):
-        budget.end(budget.begin(place_of(a_person(f"p{number}")), "files", 0.01, 0.0))
+        budget.end(budget.start(place_of(a_person(f"p{number}")), "files", 0.01, 0.0))
 
     assert budget.remembered == 2_000
 
@@ -279,7 +286,7 @@ def test_a_call_costs_what_the_dearest_wildcard_says() -> None:
     ]
 
     for tool, price in rows:
-        terms = AheadTerms(prices={"search.*": 0.01, "*.web": 0.02, "search.web": 0.005})
+        terms = PrefetchLimits(prices={"search.*": 0.01, "*.web": 0.02, "search.web": 0.005})
 
         assert terms.price_of(tool) == price
 
@@ -333,8 +340,8 @@ def test_only_the_latest_effort_is_remembered() -> None:
 
 
 TOOL = ToolPlace(ServerId.mint(BEGINNING, SeededEntropy()), "read")
-READ = GOOD.act
-WRITE = replace(READ, aim=replace(AIM, effect=Effect.LOCAL_WRITE))
+READ = GOOD.access_request
+WRITE = replace(READ, target=replace(AIM, effect=Effect.LOCAL_WRITE))
 
 
 def ms(number: int) -> timedelta:
@@ -367,13 +374,13 @@ def test_only_the_latest_paces_of_the_latest_tools_are_remembered() -> None:
 def test_what_is_being_changed_is_not_settled_until_its_end_is_known() -> None:
     unsettled = Unsettled()
     by_bob = replace(READ, caller=a_person("bob"))
-    beside = replace(by_bob, aim=replace(AIM, server="git"))
-    away = replace(by_bob, aim=replace(AIM, server="search", here=False))
-    unsettled.begin(WRITE)
-    unsettled.begin(WRITE)
+    beside = replace(by_bob, target=replace(AIM, server="git"))
+    away = replace(by_bob, target=replace(AIM, server="search", here=False))
+    unsettled.start(WRITE)
+    unsettled.start(WRITE)
 
     assert unsettled.touches(READ, 0.0)
-    assert unsettled.touches(replace(READ, aim=replace(AIM, server="git")), 0.0)
+    assert unsettled.touches(replace(READ, target=replace(AIM, server="git")), 0.0)
     assert unsettled.touches(by_bob, 0.0)
     assert unsettled.touches(beside, 0.0)
     assert not unsettled.touches(away, 0.0)
@@ -386,7 +393,7 @@ def test_what_is_being_changed_is_not_settled_until_its_end_is_known() -> None:
 
 def test_what_nobody_knows_the_end_of_rests_for_a_while() -> None:
     unsettled = Unsettled()
-    unsettled.begin(WRITE)
+    unsettled.start(WRITE)
     unsettled.end(WRITE, 1.0, known=False)
 
     unsettled.sweep(60.0)
@@ -398,7 +405,7 @@ def test_what_nobody_knows_the_end_of_rests_for_a_while() -> None:
 
 
 def test_effort_is_a_share_of_the_time_with_a_little_saved_up() -> None:
-    effort = EffortShare(share=0.1, left=0.05, most=0.25)
+    effort = EffortShare(share=0.1, left=0.05, max_saved=0.25)
     assert effort.may(100.0)
     effort.spent(0.06)
 
@@ -409,7 +416,7 @@ def test_effort_is_a_share_of_the_time_with_a_little_saved_up() -> None:
 
 
 def test_an_answer_is_marked_and_a_mark_that_is_not_ours_is_taken_off() -> None:
-    answer = Answer([], meta={"theirs": 1})
+    answer = ToolResult([], meta={"theirs": 1})
 
     told = marked(answer, timedelta(seconds=1.2))
 
@@ -419,7 +426,7 @@ def test_an_answer_is_marked_and_a_mark_that_is_not_ours_is_taken_off() -> None:
     assert age_ms(answer) is None
     assert unmarked(told) == answer
     assert unmarked(answer) is answer
-    assert unmarked(marked(Answer([]), timedelta())) == Answer([])
+    assert unmarked(marked(ToolResult([]), timedelta())) == ToolResult([])
 
 
 def test_what_is_foretold_is_wanted_from_the_tool_as_it_was_then() -> None:
@@ -428,7 +435,7 @@ def test_what_is_foretold_is_wanted_from_the_tool_as_it_was_then() -> None:
     sources = {"path": {Source(Origin.WORDS)}}
     predicted = Predicted(form, {"path": "a"}, 0.7, edge, True, sources)
 
-    wanted = Wanted.of(predicted, ToolRef("files", "read"), "p1")
+    wanted = ReadRequest.of(predicted, ToolRef("files", "read"), "p1")
 
     assert (wanted.pin, wanted.arguments, wanted.proven) == ("p1", {"path": "a"}, True)
     assert (wanted.edge, wanted.sources) == (edge, sources)

@@ -7,12 +7,12 @@ from datetime import datetime
 
 import pytest
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
-from portico.learning.core.observation import FOLLOWS, MADE, RECORD, Increment, Layer
+from portico.learning.core.observation import FOLLOWS, MADE, RECORD, Increment, LabelModel
 from portico.learning.core.observed_calls import Origin, Predicted, SeenCall, Source
 from portico.learning.core.prefetch_cache import TrustInAll
 from portico.learning.core.prefetch_predictor import (
@@ -20,7 +20,7 @@ from portico.learning.core.prefetch_predictor import (
     LATEST,
     LEAST_TRIED,
     SURE,
-    Course,
+    ContextHistory,
     Evidence,
     Trust,
     calibrated,
@@ -40,10 +40,10 @@ from tests.learning.core.prefetch.tasks import (
     values,
 )
 
-Done = tuple[ToolPlace, JsonObject, Answer]
+Done = tuple[ToolPlace, JsonObject, ToolResult]
 
 
-def listed(number: int) -> Answer:
+def listed(number: int) -> ToolResult:
     return text(f"[FILE] a{number}.txt\n[FILE] b{number}.md")
 
 
@@ -56,9 +56,9 @@ def work(number: int) -> Sequence[Done]:
 
 
 def through(
-    layer: Layer, done: Sequence[Done], *, words: str = "", at: datetime = BEGINNING
+    layer: LabelModel, done: Sequence[Done], *, words: str = "", at: datetime = BEGINNING
 ) -> list[Increment]:
-    course, noted = Course(), list[Increment]()
+    course, noted = ContextHistory(), list[Increment]()
     course.told(words)
     course.ahead([layer], everything)
     for tool, arguments, answer in done:
@@ -71,24 +71,24 @@ def everything(_: ToolPlace) -> bool:
     return True
 
 
-def taught(times: int = 40) -> Layer:
-    layer = Layer(PUBLIC)
+def taught(times: int = 40) -> LabelModel:
+    layer = LabelModel(PUBLIC)
     for number in range(times):
         through(layer, work(number))
     return layer
 
 
-def after(layer: Layer, *calls: SeenCall, words: str = "") -> Sequence[Predicted]:
-    course = Course()
+def after(layer: LabelModel, *calls: SeenCall, words: str = "") -> Sequence[Predicted]:
+    course = ContextHistory()
     course.told(words)
     for each in calls:
-        course.saw(each, Layer(PUBLIC))
+        course.saw(each, LabelModel(PUBLIC))
     return course.ahead([layer], everything)
 
 
-def foreseeing(layer: Layer) -> Course:
+def foreseeing(layer: LabelModel) -> ContextHistory:
     """It has listed a folder, and what is usually read of it was foretold."""
-    course = Course()
+    course = ContextHistory()
     course.saw(call(LIST, {"path": "/home/x"}, listed(7)), layer)
     course.ahead([layer], everything)
     return course
@@ -105,18 +105,18 @@ def test_what_was_done_often_is_foretold_with_its_arguments() -> None:
 
 
 def test_nothing_is_foretold_of_what_nobody_did() -> None:
-    assert after(Layer(PUBLIC), call(LIST, {"path": "/home/x"}, listed(7))) == []
+    assert after(LabelModel(PUBLIC), call(LIST, {"path": "/home/x"}, listed(7))) == []
     assert after(taught(), call(QUERY, {"path": "/home/x"}, listed(7))) == []
     assert after(taught(), call(LIST, {"path": "/home/x"}, text(""))) == []
 
 
 def test_nor_before_anything_was_said_or_called() -> None:
-    assert Course().ahead([taught()], everything) == []
+    assert ContextHistory().ahead([taught()], everything) == []
 
 
 def test_nor_of_tools_that_nobody_asked_about() -> None:
-    course = Course()
-    course.saw(call(LIST, {"path": "/home/x"}, listed(7)), Layer(PUBLIC))
+    course = ContextHistory()
+    course.saw(call(LIST, {"path": "/home/x"}, listed(7)), LabelModel(PUBLIC))
 
     assert course.ahead([taught()], lambda place: place != READ) == []
 
@@ -182,7 +182,7 @@ def test_what_is_open_at_the_end_was_wrong() -> None:
 
 def test_what_was_foretold_or_done_already_is_not_foretold_again() -> None:
     layer = taught()
-    course = Course()
+    course = ContextHistory()
     course.saw(call(LIST, {"path": "/home/x"}, listed(7)), layer)
 
     assert len(course.ahead([layer], everything)) == 1
@@ -195,7 +195,7 @@ def test_what_was_foretold_or_done_already_is_not_foretold_again() -> None:
 
 def test_what_was_not_sure_enough_is_foretold_again_and_open_once_from_one_place() -> None:
     layer = taught(LEAST_TRIED // 2)
-    course = Course()
+    course = ContextHistory()
     course.saw(call(LIST, {"path": "/home/x"}, listed(7)), layer)
 
     (unsure,) = course.ahead([layer], everything)
@@ -211,7 +211,7 @@ def test_what_was_not_sure_enough_is_foretold_again_and_open_once_from_one_place
 
 def test_what_was_done_before_a_change_may_be_done_again() -> None:
     layer = taught()
-    course = Course()
+    course = ContextHistory()
     course.saw(call(READ, {"path": "/home/x/a7.txt"}), layer)
     course.saw(call(WRITE, {"path": "/home/x/a7.txt"}, reads=False), layer)
     course.saw(call(LIST, {"path": "/home/x"}, listed(7)), layer)
@@ -220,8 +220,8 @@ def test_what_was_done_before_a_change_may_be_done_again() -> None:
 
 
 def test_one_task_teaches_an_edge_twice_in_half_an_hour() -> None:
-    layer = Layer(PUBLIC)
-    course = Course()
+    layer = LabelModel(PUBLIC)
+    course = ContextHistory()
     for number in range(50):
         course.saw(call(LIST, {"n": number}, at=later(number / 10)), layer)
 
@@ -231,35 +231,37 @@ def test_one_task_teaches_an_edge_twice_in_half_an_hour() -> None:
 
 
 def test_half_an_hour_later_it_teaches_again() -> None:
-    layer = Layer(PUBLIC)
-    course = Course()
+    layer = LabelModel(PUBLIC)
+    course = ContextHistory()
     for number in range(4):
         course.saw(call(LIST, {}, at=later(20 * number)), layer)
 
     ((tried, _),) = layer.row(FOLLOWS, "start").values()
     assert tried == 4
-    many = Course()
+    many = ContextHistory()
     for number in range(600):
         many.saw(call(ToolPlace(OTHER, f"t{number}"), {}, at=later(number / 60)), layer)
     assert len(many._taught) <= 512
 
 
 def test_what_was_taught_long_ago_is_forgotten_with_its_session() -> None:
-    course = Course()
+    course = ContextHistory()
     for number in range(3):
-        course.saw(call(ToolPlace(OTHER, f"t{number}"), {}, at=later(40 * number)), Layer(PUBLIC))
+        course.saw(
+            call(ToolPlace(OTHER, f"t{number}"), {}, at=later(40 * number)), LabelModel(PUBLIC)
+        )
 
     assert not any("t0" in about for about in course._taught)
 
 
 def test_one_task_is_wrong_about_an_edge_twice_and_ends_twice_in_half_an_hour() -> None:
-    layer, course = taught(), Course()
+    layer, course = taught(), ContextHistory()
     noted = list[Increment]()
 
     for number in range(4):
-        course.saw(call(LIST, {"path": f"/home/{number}"}, listed(number)), Layer(PUBLIC))
+        course.saw(call(LIST, {"path": f"/home/{number}"}, listed(number)), LabelModel(PUBLIC))
         course.ahead([layer], everything)
-        noted += course.end(Layer(PUBLIC))
+        noted += course.end(LabelModel(PUBLIC))
 
     assert len(kinds(noted, RECORD)) == 2
     assert len([it for it in kinds(noted, FOLLOWS) if "end" in it.key]) == 4  # near and far
@@ -267,7 +269,7 @@ def test_one_task_is_wrong_about_an_edge_twice_and_ends_twice_in_half_an_hour() 
 
 def test_a_session_that_is_over_is_ended_by_the_next_call() -> None:
     layer = taught()
-    course = Course()
+    course = ContextHistory()
     course.told("look into it")
     course.saw(call(LIST, {"path": "/home/x"}, listed(7)), layer)
     course.ahead([layer], everything)
@@ -281,7 +283,7 @@ def test_a_session_that_is_over_is_ended_by_the_next_call() -> None:
 
 
 def test_words_tell_what_comes_first() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     for number in range(40):
         folder = f"/srv/{number}"
         through(layer, [(LIST, {"path": folder}, listed(1))], words=f"what is in {folder}")
@@ -298,7 +300,7 @@ def test_less_is_enough_where_the_words_named_what_is_called_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("portico.learning.core.prefetch_predictor.SURE", 1.0)
-    told = Layer(PUBLIC)
+    told = LabelModel(PUBLIC)
     for number in range(40):
         through(told, work(number), words=f"read in /home/{number}")
     one = call(LIST, {"path": "/home/x"}, listed(7))
@@ -310,7 +312,7 @@ def test_less_is_enough_where_the_words_named_what_is_called_for(
 
 
 def test_a_word_that_a_result_said_before_is_named_with_that_result() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     for number in range(40):
         steps: list[Done] = [(QUERY, {}, text(f"see /srv/{number} now"))]
         steps += [(LIST, {"path": f"/srv/{number}"}, listed(1))]
@@ -323,7 +325,7 @@ def test_a_word_that_a_result_said_before_is_named_with_that_result() -> None:
 
 
 def test_what_was_given_before_is_named_with_the_results_that_it_stood_in() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     for number in range(40):
         given = {"path": f"/srv/{number}"}
         through(layer, [(LIST, given, text("nothing")), (READ, given, text("nothing"))])
@@ -343,7 +345,7 @@ def test_what_was_given_before_is_named_with_the_results_that_it_stood_in() -> N
 
 
 def test_constants_and_parts_of_queries_are_constants() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     for number in range(40):
         name = f"t{'abcdefghij'[number % 10]}xyz"
         query = f"SELECT COUNT(*) FROM {name} LIMIT 5"
@@ -358,7 +360,7 @@ def test_constants_and_parts_of_queries_are_constants() -> None:
 
 
 def test_a_name_in_a_query_is_not_kept_however_many_had_it() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     query: JsonObject = {"query": "SELECT * FROM payments WHERE id = 5"}
     for _ in range(10):
         through(layer, [(LIST, {}, text("x")), (QUERY, query, text("x"))])
@@ -368,7 +370,7 @@ def test_a_name_in_a_query_is_not_kept_however_many_had_it() -> None:
 
 @pytest.mark.parametrize("given", ["alice", "1234", "hiv", 9_999, 48.85, ["alice", "bob"]])
 def test_no_short_word_and_no_number_of_somebodys_is_kept(given: JsonValue) -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
 
     for _ in range(10):
         through(layer, [(LIST, {}, text("x")), (QUERY, {"about": given}, text("x"))])
@@ -377,7 +379,10 @@ def test_no_short_word_and_no_number_of_somebodys_is_kept(given: JsonValue) -> N
 
 
 def test_no_word_that_a_line_begins_with_is_kept() -> None:
-    layer, chat = Layer(PUBLIC), text("Alice-Smith: see TCK-88412 please\nId: TCK-88412 and more")
+    layer, chat = (
+        LabelModel(PUBLIC),
+        text("Alice-Smith: see TCK-88412 please\nId: TCK-88412 and more"),
+    )
 
     through(layer, [(LIST, {}, chat), (READ, {"id": "TCK-88412"}, text("x"))])
 
@@ -386,7 +391,7 @@ def test_no_word_that_a_line_begins_with_is_kept() -> None:
 
 
 def test_one_call_makes_only_so_many_counters() -> None:
-    layer, course = Layer(PUBLIC), Course()
+    layer, course = LabelModel(PUBLIC), ContextHistory()
     for number in range(8):
         course.told(" ".join(f"word{number}x{other}" for other in range(24)))
     many: JsonObject = {f"name_{number}": f"value-{number}" for number in range(16)}
@@ -400,7 +405,7 @@ def test_one_call_makes_only_so_many_counters() -> None:
 
 
 def test_what_is_too_long_or_not_in_a_definition_teaches_nothing() -> None:
-    layer, course = Layer(PUBLIC), Course()
+    layer, course = LabelModel(PUBLIC), ContextHistory()
 
     noted = course.saw(call(READ, {"path": "x" * 30_000}), layer)
 
@@ -409,7 +414,7 @@ def test_what_is_too_long_or_not_in_a_definition_teaches_nothing() -> None:
 
 
 def test_no_value_is_written_down() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     secret = "hunter2-Ada-Lovelace"
     for number in range(5):
         found = values([{"id": f"{secret}{number}", f"{secret}@x.org": 1}])
@@ -423,7 +428,7 @@ def test_no_value_is_written_down() -> None:
 
 
 def test_a_failure_is_another_place_to_stand() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     for number in range(40):
         path = f"/home/{number}/x.txt"
         broken = text("no such file", failed=True)
@@ -441,7 +446,7 @@ def test_a_failure_is_another_place_to_stand() -> None:
 
 
 def test_what_came_before_the_last_is_looked_at_too() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     for _ in range(40):
         through(layer, [(LIST, {}, text("")), (READ, {}, text("")), (QUERY, {}, text(""))])
         through(layer, [(WRITE, {}, text("")), (READ, {}, text("")), (LIST, {}, text(""))])
@@ -455,18 +460,18 @@ def test_what_came_before_the_last_is_looked_at_too() -> None:
 
 def test_layers_are_looked_at_together() -> None:
     layers = [taught(12), taught(12)]
-    course = Course()
-    course.saw(call(LIST, {"path": "/home/x"}, listed(7)), Layer(PUBLIC))
+    course = ContextHistory()
+    course.saw(call(LIST, {"path": "/home/x"}, listed(7)), LabelModel(PUBLIC))
 
     assert course.ahead(layers, everything)[0].live
 
 
 def test_what_cannot_be_written_as_json_is_not_foretold() -> None:
-    layer = Layer(PUBLIC)
+    layer = LabelModel(PUBLIC)
     for number in range(30):
         found: JsonValue = {"n": number + 1 / 7, "m": 1}
         through(layer, [(LIST, {}, values(found)), (READ, {"n": number + 1 / 7}, text(""))])
-    broken = Answer([{"type": "text", "text": "x"}], {"n": float("inf"), "m": 1})
+    broken = ToolResult([{"type": "text", "text": "x"}], {"n": float("inf"), "m": 1})
 
     assert after(layer, call(LIST, {}, values({"n": 2.5, "m": 1})))[0].arguments == {"n": 2.5}
     assert [it for it in after(layer, call(LIST, {}, broken)) if it.form.tool == READ] == []
@@ -494,13 +499,13 @@ def kinds(increments: Iterable[Increment], kind: str) -> list[Increment]:
     return [it for it in increments if it.kind == kind]
 
 
-def keys(layer: Layer, kind: str) -> list[str]:
+def keys(layer: LabelModel, kind: str) -> list[str]:
     return [json.loads(it.key)[0] for it in layer.counted() if it.kind == kind]
 
 
 def said(trust: Trust, *, right: bool, times: int = 1) -> bool:
     for _ in range(times):
-        trust.foretold("task", [b"next"])
+        trust.note_predictions("task", [b"next"])
         trust.saw("task", b"next" if right else b"other", reads=right)
     return trust.good
 
@@ -524,14 +529,14 @@ def test_whoever_does_something_else_is_not_called_ahead_for_until_that_has_pass
 def test_it_may_come_a_few_calls_later_and_not_after_a_change() -> None:
     trust = Trust()
     for _ in range(ENOUGH):
-        trust.foretold("task", [b"next", b"next"])
+        trust.note_predictions("task", [b"next", b"next"])
         for _ in range(3):
             trust.saw("task", b"other", reads=True)
         trust.saw("task", b"next", reads=True)
     assert trust.good
 
     for _ in range(LATEST):
-        trust.foretold("task", [b"next"])
+        trust.note_predictions("task", [b"next"])
         for _ in range(4):
             trust.saw("task", b"other", reads=True)
         trust.saw("task", b"next", reads=True)
@@ -541,8 +546,8 @@ def test_it_may_come_a_few_calls_later_and_not_after_a_change() -> None:
 def test_what_is_foretold_twice_counts_once_and_tasks_are_told_apart() -> None:
     trust = Trust()
     for _ in range(ENOUGH):
-        trust.foretold("one", [b"next"])
-        trust.foretold("one", [b"next"])
+        trust.note_predictions("one", [b"next"])
+        trust.note_predictions("one", [b"next"])
         trust.saw("two", b"next", reads=True)
     assert not trust.good
 
@@ -555,7 +560,7 @@ def test_what_is_foretold_twice_counts_once_and_tasks_are_told_apart() -> None:
 def test_what_has_not_come_when_a_task_ends_was_wrong() -> None:
     trust = Trust()
     for _ in range(LATEST):
-        trust.foretold("task", [b"next"])
+        trust.note_predictions("task", [b"next"])
         trust.ended("task")
 
     assert not said(trust, right=True, times=6)
@@ -567,7 +572,7 @@ def test_only_so_many_tasks_are_followed() -> None:
     said(trust, right=True, times=LATEST)
 
     for number in range(64 + 14):
-        trust.foretold(number, [b"next"])
+        trust.note_predictions(number, [b"next"])
 
     assert not trust.good
     assert len(trust._open) == 64
@@ -575,29 +580,29 @@ def test_only_so_many_tasks_are_followed() -> None:
 
 def came_true(trust: TrustInAll, *, times: int = ENOUGH) -> None:
     for _ in range(times):
-        trust.foretold(ANA, [b"next"])
+        trust.predicted(ANA, [b"next"])
         trust.saw(ANA, b"next", reads=True)
 
 
 def test_whoever_is_trusted_is_so_in_another_task_too_and_nobody_else_is() -> None:
     trust = TrustInAll()
     came_true(trust, times=ENOUGH - 1)
-    assert not trust.foretold(ANA, [b"next"])
+    assert not trust.predicted(ANA, [b"next"])
 
     trust.saw(ANA, b"next", reads=True)
 
-    assert trust.foretold(replace(ANA, key="another"), [])
-    assert not trust.foretold(VIEWER, [])
+    assert trust.predicted(replace(ANA, key="another"), [])
+    assert not trust.predicted(VIEWER, [])
 
 
 def test_what_had_not_come_when_its_task_ended_was_wrong() -> None:
     trust = TrustInAll()
     came_true(trust)
     for _ in range(LATEST):
-        trust.foretold(ANA, [b"never"])
+        trust.predicted(ANA, [b"never"])
         trust.ended(ANA)
 
-    assert not trust.foretold(ANA, [])
+    assert not trust.predicted(ANA, [])
 
 
 def test_only_the_latest_are_remembered() -> None:
@@ -606,9 +611,9 @@ def test_only_the_latest_are_remembered() -> None:
 
     def others(many: int) -> None:
         for _ in range(many):
-            trust.foretold(replace(ANA, id=PrincipalId.mint(BEGINNING, dice)), [])
+            trust.predicted(replace(ANA, id=PrincipalId.mint(BEGINNING, dice)), [])
 
     others(999)
-    assert trust.foretold(ANA, [])
+    assert trust.predicted(ANA, [])
     others(1_000)
-    assert not trust.foretold(ANA, [])
+    assert not trust.predicted(ANA, [])

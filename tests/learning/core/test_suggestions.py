@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.servers import ServerId
@@ -16,8 +16,14 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.intents import SHIPPED, Calibration
 from portico.learning.core.likely_tools import DependencyPath, From, Hop, MissingArgument, paths
 from portico.learning.core.likely_tools import Origin as LikelyToolsOrigin
-from portico.learning.core.observed_calls import Origin, Source, Wanted
-from portico.learning.core.past_plans import Asked, Learnt, PastPlan, PastStep, Searched
+from portico.learning.core.observed_calls import Origin, ReadRequest, Source
+from portico.learning.core.past_plans import (
+    PastPlan,
+    PastStep,
+    Searched,
+    SuggestionRequest,
+    ToolStatistics,
+)
 from portico.learning.core.suggestions import (
     NOTHING,
     Alternative,
@@ -49,7 +55,7 @@ from tests.learning.core.suggest.errands import (
     asked,
 )
 
-LEARNT = Learnt.of([READ_AND_SEND])
+LEARNT = ToolStatistics.of([READ_AND_SEND])
 TRUSTED = Calibration(1.0, 3.0)
 OTHER = "chat.post"
 
@@ -118,31 +124,33 @@ def test_where_there_is_no_plan_it_is_said_what_comes_nearest() -> None:
         "What fits this is too unsure to be a plan. Nearest: fs.read_file, mail.send, fs.list. "
         "Say more exactly what should be done, or write the plan."
     )
-    assert nothing_sure(Asked(intent="hm", searched=()), fits=False) == (
+    assert nothing_sure(SuggestionRequest(intent="hm", searched=()), fits=False) == (
         "No tool fits this well, and nothing like it was done before. "
         "Say more exactly what should be done, or write the plan."
     )
 
 
 def test_without_a_past_it_is_said_that_it_was_put_together() -> None:
-    found = suggest(asked(), Learnt.of([]), TOOLS)
+    found = suggest(asked(), ToolStatistics.of([]), TOOLS)
 
     assert found.rationale == (
         "2 steps, put together from what search finds for the intent; there is no past plan."
     )
-    far = suggest(asked((a_plan("far", SIGN), 0.0)), Learnt.of([]), TOOLS)
+    far = suggest(asked((a_plan("far", SIGN), 0.0)), ToolStatistics.of([]), TOOLS)
     assert far.rationale.endswith("no past plan near it had just these tools.")
 
 
 def test_of_what_hardly_anything_speaks_for_that_is_said() -> None:
-    found = suggest(Asked(intent="hm", searched=[Searched("hm", {SIGN: 0.01})]), LEARNT, TOOLS)
+    found = suggest(
+        SuggestionRequest(intent="hm", searched=[Searched("hm", {SIGN: 0.01})]), LEARNT, TOOLS
+    )
 
     assert [step.why for step in found.steps] == ["little speaks for it"]
     assert found.rationale.startswith("1 step, put together")
 
 
 def test_where_nothing_fits_nothing_is_suggested() -> None:
-    assert suggest(Asked(intent="hm", searched=()), LEARNT, TOOLS) is NOTHING
+    assert suggest(SuggestionRequest(intent="hm", searched=()), LEARNT, TOOLS) is NOTHING
 
 
 def test_what_is_missing_is_said_and_has_no_value() -> None:
@@ -173,7 +181,7 @@ def test_what_waits_for_another_step_is_not_ready() -> None:
     )
     question = asked((chain, 0.9), intent="Read what is in folder /srv")
 
-    found = suggest(question, Learnt.of([chain]), TOOLS)
+    found = suggest(question, ToolStatistics.of([chain]), TOOLS)
 
     assert [(step.id, step.known) for step in found.steps] == [("list", True), ("read_file", False)]
     assert [step.id for step in found.ready] == ["list"]
@@ -183,7 +191,7 @@ def test_a_write_waits_for_all_before_it_and_what_follows_waits_for_it() -> None
     plan = a_plan("p", READ, SEND, LIST, SEND)
     loose = replace(plan, steps=[replace(step, after=()) for step in plan.steps])
 
-    found = suggest(asked((loose, 0.95)), Learnt.of([loose]), TOOLS)
+    found = suggest(asked((loose, 0.95)), ToolStatistics.of([loose]), TOOLS)
 
     assert found.plan is not None
     assert [(step.id, step.after) for step in found.plan.steps] == [
@@ -200,7 +208,7 @@ def test_a_reference_that_leads_nowhere_is_missing() -> None:
         steps=(PastStep("s1", READ, {"path": Reference("s9", "text")}, ("s8",)),),
     )
 
-    found = suggest(asked((broken, 0.9), intent="do it again"), Learnt.of([broken]), TOOLS)
+    found = suggest(asked((broken, 0.9), intent="do it again"), ToolStatistics.of([broken]), TOOLS)
 
     assert found.missing == [MissingArgument("read_file", "path")]
 
@@ -210,7 +218,7 @@ def test_steps_have_names_that_a_plan_may_have() -> None:
     plan = a_plan("p", odd)
     question = asked((plan, 0.95), searched=[Searched("x", {odd: 0.9})])
 
-    found = suggest(question, Learnt.of([plan]), {odd: a_tool(odd, Effect.PURE)})
+    found = suggest(question, ToolStatistics.of([plan]), {odd: a_tool(odd, Effect.PURE)})
 
     assert [step.id for step in found.steps] == ["s_1_gr_er_als_"]
 
@@ -232,8 +240,8 @@ def test_what_nobody_searched_for_has_alternatives_only_of_its_community() -> No
     plans = [a_plan(f"{number}", SIGN, SEND) for number in range(9)]
     question = asked(*((plan, 0.9) for plan in plans))
 
-    alone = suggest(question, Learnt.of(plans), TOOLS)
-    together = suggest(question, Learnt.of(plans), TOOLS, communities={SIGN: 1, READ: 1})
+    alone = suggest(question, ToolStatistics.of(plans), TOOLS)
+    together = suggest(question, ToolStatistics.of(plans), TOOLS, communities={SIGN: 1, READ: 1})
 
     assert not [each for each in alone.alternatives if each.step == "sign_in"]
     assert [each.tool for each in together.alternatives if each.step == "sign_in"] == [READ]
@@ -246,7 +254,7 @@ def test_what_only_reads_is_no_alternative_to_what_changes_something() -> None:
 
     found = suggest(
         asked(*((plan, 0.9) for plan in plans), searched=searched),
-        Learnt.of(plans),
+        ToolStatistics.of(plans),
         tools,
         communities={SEND: 1, READ: 1, OTHER: 1},
     )
@@ -271,7 +279,7 @@ def test_the_mode_follows_from_how_sure_it_is() -> None:
 @pytest.mark.requirement("seed001:17")
 @pytest.mark.requirement("seed001:19")
 def test_paths_are_told_hop_by_hop_and_to_their_end() -> None:
-    learnt = Learnt.of([a_plan(f"{number}", SIGN, LIST, READ) for number in range(4)])
+    learnt = ToolStatistics.of([a_plan(f"{number}", SIGN, LIST, READ) for number in range(4)])
 
     found = paths([SIGN, LIST, READ, SEND], learnt)
 
@@ -287,7 +295,9 @@ def test_paths_are_told_hop_by_hop_and_to_their_end() -> None:
 def test_of_several_ways_on_the_surest_is_told() -> None:
     some = [a_plan("a", SIGN, LIST, READ)] * 3 + [a_plan("b", SIGN, LIST, SEND)]
 
-    ends = [path.hops[-1].to_tool for path in paths([SIGN, LIST, READ, SEND], Learnt.of(some))]
+    ends = [
+        path.hops[-1].to_tool for path in paths([SIGN, LIST, READ, SEND], ToolStatistics.of(some))
+    ]
 
     assert ends == [LIST, READ, SEND, READ]
 
@@ -309,16 +319,18 @@ def step(name: str, tool: str = "read", **more: JsonValue) -> JsonObject:
     return {"id": name, "tool": f"files.{tool}", **more}
 
 
-def first(*steps: JsonObject, said: Mapping[str, set[str]] | None = None) -> Mapping[str, Wanted]:
+def first(
+    *steps: JsonObject, said: Mapping[str, set[str]] | None = None
+) -> Mapping[str, ReadRequest]:
     plan = read_plan({"steps": [*steps], "inputs": {"a": {}}}, EXPRESSIONS)
     return FirstReads(plan=plan, reads=reads, said=said or {}, expressions=EXPRESSIONS)()
 
 
-def gives(value: JsonValue) -> Answer:
-    return Answer([{"type": "text", "text": json.dumps(value)}])
+def gives(value: JsonValue) -> ToolResult:
+    return ToolResult([{"type": "text", "text": json.dumps(value)}])
 
 
-def then(wanted: Wanted, value: JsonValue) -> list[Wanted]:
+def then(wanted: ReadRequest, value: JsonValue) -> list[ReadRequest]:
     assert wanted.then is not None
     return [*wanted.then(gives(value))]
 

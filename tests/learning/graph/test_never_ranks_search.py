@@ -74,7 +74,7 @@ async def test_what_is_found_is_the_same_whatever_was_learnt() -> None:
 
     for number in range(300):
         room.gateway.graphs.note(in_task(ANA, number), PUBLIC, [hub])
-    await room.gateway.graphs.write_down()
+    await room.gateway.graphs.flush()
 
     ranks = (await room.gateway.graphs.analysis(ANA)).ranks
     assert ranks[WEATHER.ref] > ranks[READ.ref]

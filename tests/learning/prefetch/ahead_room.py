@@ -7,31 +7,31 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.gateway.core.calls import Called, Target
+from portico.gateway.core.calls import Called, UpstreamTarget
 from portico.gateway.core.catalog_snapshot import Tool
 from portico.gateway.core.inferred_schema import ToolPlace
-from portico.guard.core.access_request import Act
+from portico.guard.core.access_request import AccessRequest
 from portico.guard.ports import Rules
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
-from portico.learning.core.observation import Increment, Layer
+from portico.learning.core.observation import Increment, LabelModel
 from portico.learning.core.observed_calls import (
     EdgeKey,
     Origin,
     Predicted,
+    ReadRequest,
     SeenCall,
     Source,
-    Wanted,
     form_of,
 )
 from portico.learning.core.prefetch_cache import TrustInAll, place_of
-from portico.learning.core.prefetch_gates import AheadTerms, SpaceSwitches, Use, switches_json
+from portico.learning.core.prefetch_gates import PrefetchLimits, SpaceSwitches, Use, switches_json
 from portico.learning.core.prefetch_predictor import Trust
-from portico.learning.observation import Tasks
+from portico.learning.observation import TrackedContexts
 from portico.learning.prefetch_switches import AHEAD
 from portico.testing.gateway import a_tool
-from portico.testing.gateway_fakes import CountedAhead
+from portico.testing.gateway_fakes import MemoryPrefetchMeter
 from portico.testing.guard import MemoryAudit, MemorySpaceSettings
 from tests.gateway.open_room import ANA, READ, OpenRoom
 
@@ -56,7 +56,7 @@ class Foreseen:
     seen: list[SeenCall] = field(default_factory=list)
     ended: int = 0
 
-    def saw(self, call: SeenCall, layer: Layer) -> Sequence[Increment]:
+    def saw(self, call: SeenCall, layer: LabelModel) -> Sequence[Increment]:
         self.seen.append(call)
         return []
 
@@ -64,12 +64,12 @@ class Foreseen:
         self.said.append(text)
 
     def ahead(
-        self, layers: Sequence[Layer], among: Callable[[ToolPlace], bool], most: int = 3
+        self, layers: Sequence[LabelModel], among: Callable[[ToolPlace], bool], most: int = 3
     ) -> Sequence[Predicted]:
         found = self.next(self.seen[-1] if self.seen else None)
         return [each for each in found if among(each.form.tool)][:most]
 
-    def end(self, layer: Layer) -> Sequence[Increment]:
+    def end(self, layer: LabelModel) -> Sequence[Increment]:
         self.ended += 1
         return []
 
@@ -81,7 +81,7 @@ class Elsewhere:
         self.changed = False
         self.meanwhile: Callable[[], Awaitable[object]] | None = None
 
-    async def changed_since(self, act: Act, since: datetime) -> bool:
+    async def changed_since(self, act: AccessRequest, since: datetime) -> bool:
         if self.meanwhile is not None:
             await self.meanwhile()
         return self.changed
@@ -90,18 +90,18 @@ class Elsewhere:
 class AheadRoom(OpenRoom):
     """Time is what a test says; nothing is foretold unless a test says so."""
 
-    def __init__(self, terms: AheadTerms | None = None, rules: Rules | None = None) -> None:
+    def __init__(self, terms: PrefetchLimits | None = None, rules: Rules | None = None) -> None:
         super().__init__(rules=rules)
         place, _ = self._server("files")
         self.world.tools[place] = [*self.world.tools[place], LIST]
         self.seconds = 1_000.0
         self.elsewhere = Elsewhere()
-        self.terms = terms or AheadTerms()
+        self.terms = terms or PrefetchLimits()
         self.settings = MemorySpaceSettings(self.world)
         ahead, running = self.gateway.ahead, self.gateway.running_ahead
         self.board = ahead.board
         self.board.terms = self.terms
-        self.lane = running.lane
+        self.lane = running.executor
         ask = self.lane.ask
         self.lane.ask = replace(
             ask,
@@ -117,16 +117,16 @@ class AheadRoom(OpenRoom):
         self.script = Foreseen(lambda _: [])
         self.watching = running.watching
         self.watching.trust = TrustInAll(AlwaysTrusted)
-        self.watching.tasks = Tasks(begin=lambda: self.script)
+        self.watching.tasks = TrackedContexts(new_history=lambda: self.script)
         self.watching.run_ahead = self.run_ahead
         self.call = self.use.call_tool
         for tool in (READ, LIST):
             self.slow(tool)
 
     @property
-    def meter(self) -> CountedAhead:
+    def meter(self) -> MemoryPrefetchMeter:
         meter = self.doors.ahead.meter
-        assert isinstance(meter, CountedAhead)
+        assert isinstance(meter, MemoryPrefetchMeter)
         return meter
 
     @property
@@ -155,9 +155,9 @@ class AheadRoom(OpenRoom):
         sources = {name: frozenset({WORDS}) for name in arguments}
         return Predicted(form, arguments, 0.9, edge, live, sources)
 
-    def wanted(self, tool: Tool = READ, path: str = "a") -> Wanted:
+    def wanted(self, tool: Tool = READ, path: str = "a") -> ReadRequest:
         predicted = self.foretold(tool, {"path": path})
-        return Wanted.of(predicted, tool.ref, tool.pin)
+        return ReadRequest.of(predicted, tool.ref, tool.pin)
 
     def at_most(self, longest: timedelta) -> None:
         """A call ahead may take so long."""
@@ -170,7 +170,7 @@ class AheadRoom(OpenRoom):
     async def wake_up(self) -> None:
         """The servers are running: somebody has looked at them."""
         for name in ("files", "sky"):
-            await self.upstreams.look(Target.of(ANA.space, self._server(name)[1]))
+            await self.upstreams.look(UpstreamTarget.of(ANA.space, self._server(name)[1]))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -192,7 +192,7 @@ class AheadRoom(OpenRoom):
     async def landed(self) -> None:
         await self.until(lambda: not self.lane.under_way)
 
-    async def ahead(self, *wanted: Wanted, caller: Principal = ANA) -> None:
+    async def ahead(self, *wanted: ReadRequest, caller: Principal = ANA) -> None:
         """Begun, and over."""
         await self.run_ahead.these(caller, wanted)
         await self.landed()

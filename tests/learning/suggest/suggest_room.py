@@ -16,12 +16,12 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.learning.core.intents import Calibration
-from portico.learning.core.observed_calls import Wanted
-from portico.learning.core.prefetch_gates import AheadTerms
+from portico.learning.core.observed_calls import ReadRequest
+from portico.learning.core.prefetch_gates import PrefetchLimits
 from portico.learning.core.suggestions import Suggestion
 from portico.learning.suggestions import SuggestWorkflow
 from portico.testing.gateway import a_tool
-from portico.workflows.runs import RunWorkflowWish
+from portico.workflows.runs import RunWorkflowSpec
 from tests.workflows.plan_room import PlanRoom
 
 COPY: JsonObject = {
@@ -58,11 +58,11 @@ class SuggestRoom(PlanRoom):
     """Whatever is to be read ahead is `wanted`, and taken unless somebody says otherwise. Before
     anything has become of a suggestion, each is 0.88 sure."""
 
-    def __init__(self, *, ahead: AheadTerms | None = None) -> None:
+    def __init__(self, *, ahead: PrefetchLimits | None = None) -> None:
         super().__init__(ahead=ahead)
         for place in [*self.world.tools]:
             self.world.tools[place] = [READ, WRITE]
-        self.wanted: list[Wanted] = []
+        self.wanted: list[ReadRequest] = []
         self.said: list[str] = []
         self.takes = True
         use = self.gateway.over_http
@@ -82,7 +82,9 @@ class SuggestRoom(PlanRoom):
             calibration=Calibration(slope=0.0, start=2.0),
         )
 
-    async def _these(self, _caller: Principal, wanted: Sequence[Wanted], /) -> Sequence[Wanted]:
+    async def _these(
+        self, _caller: Principal, wanted: Sequence[ReadRequest], /
+    ) -> Sequence[ReadRequest]:
         self.wanted += wanted
         return wanted if self.takes else []
 
@@ -90,7 +92,7 @@ class SuggestRoom(PlanRoom):
         return await self.suggest_workflow(by or await self.bot(), intent)
 
     async def begun(self, by: Principal | None = None, **wish: Any) -> Started:
-        started = await self.run_workflow(by or await self.bot(), RunWorkflowWish(**wish))
+        started = await self.run_workflow(by or await self.bot(), RunWorkflowSpec(**wish))
         await self.leg(started.run.id)
         return started
 
@@ -98,7 +100,7 @@ class SuggestRoom(PlanRoom):
         """Each in another hour, so that every one of them counts."""
         for _ in range(times):
             await self.begun(plan=plan, intent=intent)
-            await self.lessons.write_down()
+            await self.lessons.flush()
             self.clock.turn(timedelta(minutes=61))
 
     async def accepted(self, times: int) -> None:

@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.learning.core.past_plans import KeptPlan
+from portico.learning.core.past_plans import StoredPlan
 from portico.learning.core.tool_graph import EdgeKind
 from portico.workflows.core.plan_learning import PlanEnd
 from tests.learning.suggest.suggest_room import COPY, INTENT, WRITE, NoEmbedder, SuggestRoom
@@ -20,7 +20,7 @@ from tests.workflows.plan_room import plan
 
 
 async def edges(room: SuggestRoom) -> list[tuple[str, str, EdgeKind]]:
-    await room.gateway.graphs.write_down()
+    await room.gateway.graphs.flush()
     return sorted(
         (edge.earlier.tool, edge.later.tool, edge.kind)
         for (_, _, edge), _ in room.world.edges.items()
@@ -43,7 +43,7 @@ async def test_a_plan_is_kept_by_its_words_and_without_their_values(room: Sugges
 
 async def test_a_plan_teaches_its_edges_even_if_nobody_said_what_for(room: SuggestRoom) -> None:
     await room.begun(plan=COPY)
-    await room.lessons.write_down()
+    await room.lessons.flush()
 
     assert await edges(room) == [("read", "write", EdgeKind.FEEDS)]
     assert room.world.past_plans == {}
@@ -58,20 +58,20 @@ async def test_what_it_was_given_is_found_in_the_words(room: SuggestRoom) -> Non
     }
 
     await room.begun(plan=asking, inputs={"path": "/x/y.md"}, intent="read /x/y.md")
-    await room.lessons.write_down()
+    await room.lessons.flush()
 
     [kept] = room.world.past_plans.values()
     assert '{"intent": "path", "number": 0}' in json.dumps(kept.steps)
 
 
 async def test_a_plan_that_did_not_go_well_teaches_nothing(room: SuggestRoom) -> None:
-    room.upstreams.replies[WRITE.ref] = lambda _: Answer([], failed=True)
+    room.upstreams.replies[WRITE.ref] = lambda _: ToolResult([], failed=True)
     [one, two] = json.loads(json.dumps(COPY["steps"]))
 
     started = await room.begun(
         plan={"steps": [one, {**two, "on_error": "skip"}]}, intent="copy /notes/a.md"
     )
-    await room.lessons.write_down()
+    await room.lessons.flush()
 
     assert (await room.show(started.run.id)).status == "partial"
 
@@ -92,7 +92,7 @@ async def test_of_a_plan_of_which_a_step_was_left_out_no_words_are_kept(room: Su
     }
 
     await room.begun(plan=left, intent="perhaps")
-    await room.lessons.write_down()
+    await room.lessons.flush()
 
     assert await nothing_learnt_in(room)
 
@@ -127,7 +127,7 @@ async def test_who_is_not_cleared_any_more_for_their_work_leaves_no_words(
     bot = await room.bot()
     room.lessons.note(_end(bot, label=Label(Level.RESTRICTED)))
 
-    await room.lessons.write_down()
+    await room.lessons.flush()
 
     assert room.world.past_plans == {}
 
@@ -139,14 +139,14 @@ async def test_what_cannot_be_written_now_waits_on(room: SuggestRoom) -> None:
     class Down:
         latest, judge = past.latest, past.judge
 
-        async def learn(self, caller: Principal, plan: KeptPlan) -> None:
+        async def learn(self, caller: Principal, plan: StoredPlan) -> None:
             raise StoreUnavailable(f"{plan.id} of {caller.name}")
 
     room.lessons.past = Down()
     with pytest.raises(StoreUnavailable):
-        await room.lessons.write_down()
+        await room.lessons.flush()
     room.lessons.past = past
-    await room.lessons.write_down()
+    await room.lessons.flush()
 
     assert len(room.world.past_plans) == 1
 
@@ -172,19 +172,19 @@ async def test_what_one_of_them_breaks_is_that_ones(
     room.lessons.clean = picky
     room.lessons.note(_end(bot, intent="fire anna"))
     room.lessons.note(_end(bot))
-    await room.lessons.write_down()
+    await room.lessons.flush()
 
     assert len(room.world.past_plans) == 1
     assert "anna" not in caplog.text
 
 
 async def test_more_than_can_be_learnt_from_are_not_learnt_from(room: SuggestRoom) -> None:
-    room.lessons.most = 1
+    room.lessons.limit = 1
     bot = await room.bot()
 
     room.lessons.note(_end(bot))
     room.lessons.note(_end(bot, intent="another"))
-    await room.lessons.write_down()
+    await room.lessons.flush()
 
     assert [kept.intent for kept in room.world.past_plans.values()] == ["copy the note <path>"]
 

@@ -12,7 +12,7 @@ from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 from portico.learning.core.intents import Calibration
-from portico.learning.core.prefetch_gates import AheadTerms
+from portico.learning.core.prefetch_gates import PrefetchLimits
 from portico.learning.core.suggestions import Mode, Suggestion, words
 from tests.learning.suggest.suggest_room import ANOTHER, SuggestRoom
 
@@ -22,13 +22,13 @@ HERE = "/notes/b.md"
 @pytest.fixture
 async def room() -> AsyncIterator[SuggestRoom]:
     """Where every suggestion is sure, and every read is worth its while."""
-    room = SuggestRoom(ahead=AheadTerms(least_gain=timedelta(0), keep=timedelta(seconds=60)))
+    room = SuggestRoom(ahead=PrefetchLimits(least_gain=timedelta(0), keep=timedelta(seconds=60)))
     made = room.http.suggest.suggest_workflow
     room.suggest_workflow = replace(made, calibration=Calibration(slope=0.0, start=5.0))
     await room.learnt()
     [(space, server)] = room.world.servers
     _take_a_while(room, space, ToolPlace(server, "read"))
-    lane = asyncio.create_task(room.gateway.running_ahead.lane.run())
+    lane = asyncio.create_task(room.gateway.running_ahead.executor.run())
     await asyncio.sleep(0)
     yield room
     lane.cancel()
@@ -38,7 +38,7 @@ async def room() -> AsyncIterator[SuggestRoom]:
 
 def _take_a_while(room: SuggestRoom, space: SpaceId, place: ToolPlace) -> None:
     for _ in range(3):
-        room.gateway.running_ahead.lane.paces.note(space, place, timedelta(seconds=1))
+        room.gateway.running_ahead.executor.paces.note(space, place, timedelta(seconds=1))
 
 
 async def read_ahead(room: SuggestRoom, times: int = 1) -> None:

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from portico.gateway.catalog_snapshot import Shelf
+from portico.gateway.catalog_snapshot import CatalogSnapshot
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
 from portico.kernel.effect import Effect
@@ -15,8 +15,8 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.learning.core.intents import HIGHEST, LOWEST, START
 from portico.learning.core.observed_calls import Origin, Source
-from portico.learning.core.past_plans import KeptPlan, PastPlanId
-from portico.learning.core.suggestions import BadIntent, Mode
+from portico.learning.core.past_plans import PastPlanId, StoredPlan
+from portico.learning.core.suggestions import InvalidIntent, Mode
 from portico.learning.suggestions import OfferedTools
 from portico.testing.gateway import an_approved_server
 from portico.testing.guard import MemoryTaskContexts
@@ -133,7 +133,7 @@ async def test_whoever_may_not_look_for_tools_is_suggested_none(room: SuggestRoo
 
 @pytest.mark.parametrize("intent", ["", " \n ", "x" * 2_001])
 async def test_nothing_and_too_much_are_no_intent(intent: str) -> None:
-    with pytest.raises(BadIntent):
+    with pytest.raises(InvalidIntent):
         await SuggestRoom().suggested(intent)
 
 
@@ -244,7 +244,7 @@ async def test_a_plan_that_is_longer_than_any_that_is_suggested_is_not_kept(
         intent=INTENT,
     )
     room.lessons.note(end)
-    await room.lessons.write_down()
+    await room.lessons.flush()
 
     assert room.world.past_plans == {}
 
@@ -261,7 +261,7 @@ async def test_one_author_does_not_outvote_everybody(room: SuggestRoom) -> None:
     assert len(made.suggested.past) == 1 + 8
 
 
-def _who(plan: KeptPlan) -> tuple[SpaceId, PrincipalId, Label]:
+def _who(plan: StoredPlan) -> tuple[SpaceId, PrincipalId, Label]:
     return ANA.space, plan.principal, plan.label
 
 
@@ -281,7 +281,9 @@ async def test_nobody_has_so_many_kept_that_others_lack_room(
 
 
 def test_each_has_its_parameters_and_its_effect_and_what_is_not_there_is_not() -> None:
-    tools = OfferedTools(Shelf.of([an_approved_server("files")], {"files": [READ, WRITE]}))
+    tools = OfferedTools(
+        CatalogSnapshot.of([an_approved_server("files")], {"files": [READ, WRITE]})
+    )
 
     read = tools["files.read"]
 

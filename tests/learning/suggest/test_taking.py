@@ -8,18 +8,18 @@ import pytest
 
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
-from portico.kernel.ids import BadId, RunId
+from portico.kernel.ids import InvalidId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.learning.core.intents import Outcome
-from portico.learning.core.past_plans import KeptPlan
-from portico.learning.core.suggestions import KeptSuggestion, NothingSuggested, SuggestionNotFound
+from portico.learning.core.past_plans import StoredPlan
+from portico.learning.core.suggestions import NothingSuggested, StoredSuggestion, SuggestionNotFound
 from portico.learning.suggestions import about
 from portico.testing.gateway import MemoryResults
 from portico.testing.guard import MemoryTaskContexts
 from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.testing.secrets import ClosedVault
-from portico.workflows.core.plan import BadPlan
+from portico.workflows.core.plan import InvalidPlan
 from portico.workflows.core.saved import OneOfPlanAndName
 from tests.learning.suggest.suggest_room import COPY, READ, SuggestRoom
 from tests.workflows.plan_room import ANA
@@ -34,11 +34,11 @@ async def room() -> SuggestRoom:
     return room
 
 
-def kept(room: SuggestRoom) -> KeptSuggestion:
+def kept(room: SuggestRoom) -> StoredSuggestion:
     return max(room.world.suggestions.values(), key=lambda each: each.made_at)
 
 
-def past(room: SuggestRoom) -> KeptPlan:
+def past(room: SuggestRoom) -> StoredPlan:
     [plan] = room.world.past_plans.values()
     return plan
 
@@ -58,7 +58,7 @@ async def test_to_run_it_is_to_accept_it_and_counts_for_what_it_leans_on(room: S
 async def test_a_run_that_a_suggestion_led_to_is_learnt_from(room: SuggestRoom) -> None:
     await room.run_of(await room.suggested())
 
-    await room.lessons.write_down()
+    await room.lessons.flush()
 
     assert past(room).runs == 3
 
@@ -146,7 +146,7 @@ async def test_one_whose_tools_are_there_no_more_is_refused_as_any_plan(room: Su
     made = await room.suggested()
     unlisted = replace(await room.bot(), tools=(("files.read",),))
 
-    with pytest.raises(BadPlan):
+    with pytest.raises(InvalidPlan):
         await room.begun(by=unlisted, suggestion=made.id)
 
 
@@ -154,7 +154,7 @@ async def test_who_runs_it_in_another_task_takes_in_its_sources(room: SuggestRoo
     for place, plan in [*room.world.past_plans.items()]:
         room.world.past_plans[place] = replace(plan, label=SECRET)
     cleared = replace(await room.bot(), clearance=SECRET)
-    await MemoryTaskContexts(room.world).rise(cleared, SECRET, untrusted=True)
+    await MemoryTaskContexts(room.world).raise_taint(cleared, SECRET, untrusted=True)
     made = await room.suggested(by=cleared)
     elsewhere = replace(cleared, key="another")
     assert made.id is not None
@@ -233,5 +233,5 @@ def test_what_it_is_about_is_told_by_its_first_letters() -> None:
     run = RunId.mint(BEGINNING, SeededEntropy("some run"))
 
     assert about(str(run)) == run
-    with pytest.raises(BadId):
+    with pytest.raises(InvalidId):
         about("nonsense")

@@ -3,15 +3,15 @@
 import pytest
 
 from portico.adapters.sandbox.probes import inside  # noqa: F401 # it knows them all
-from portico.adapters.sandbox.probes.trying import ATTEMPTS
+from portico.adapters.sandbox.probes.runtime import ATTEMPTS
 from portico.sandbox.core.probes import (
     GROUPS,
     TRIALS,
     Backend,
-    Layer,
     Manner,
     Probe,
     Report,
+    SandboxLayer,
     Situation,
     Trial,
     Verdict,
@@ -19,7 +19,7 @@ from portico.sandbox.core.probes import (
     to_hold,
 )
 
-BOTH = {Backend.BUBBLEWRAP: Layer.MOUNTS, Backend.LANDLOCK: Layer.LANDLOCK}
+BOTH = {Backend.BUBBLEWRAP: SandboxLayer.MOUNTS, Backend.LANDLOCK: SandboxLayer.LANDLOCK}
 HELD = Trial(name="held", sentence="Is held.", walls=BOTH, quick=True)
 SLOW = Trial(name="slow", sentence="Is held, slowly.", walls=BOTH)
 OPEN = Trial(
@@ -71,9 +71,9 @@ def test_a_start_tries_every_wall_that_can_be_tried_in_a_moment() -> None:
     assert {trial.manner for trial in quick} == {Manner.TOGETHER, Manner.PROXIED}
     for backend in Backend:
         walls = {trial.walls[backend] for trial in quick if backend not in trial.open_in}
-        wanted = set(Layer) - {Layer.ENDING}
+        wanted = set(SandboxLayer) - {SandboxLayer.ENDING}
         if backend is Backend.LANDLOCK:
-            wanted -= {Layer.NAMESPACES, Layer.MOUNTS}
+            wanted -= {SandboxLayer.NAMESPACES, SandboxLayer.MOUNTS}
         assert wanted <= walls
 
 

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 from portico.kernel.errors import PorticoError
 from portico.sandbox.core.errors import (
     AddressRefused,
-    BadPlace,
-    BadProfile,
-    BoxUnavailable,
     CodeBusy,
     CodeRefused,
     FetchFailed,
     FileTrouble,
+    InvalidNetworkEndpoint,
+    InvalidProfile,
     NotPlain,
     PathRefused,
+    SandboxUnavailable,
 )
 from portico.sandbox.core.profile import (
     DEEPEST,
     LONGEST,
     LONGEST_NAME,
-    Place,
+    NetworkEndpoint,
     names_inside,
     names_of,
     plain,
@@ -186,7 +186,7 @@ def test_what_json_cannot_say_or_not_in_so_few_words_is_refused(value: object, r
     ],
 )
 def test_a_place_is_a_host_and_a_port(text: str, host: str, port: int) -> None:
-    assert Place.parse(text) == Place(host, port)
+    assert NetworkEndpoint.parse(text) == NetworkEndpoint(host, port)
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_a_place_is_a_host_and_a_port(text: str, host: str, port: int) -> None:
     ],
 )
 def test_anything_else_is_none(text: str) -> None:
-    with pytest.raises(BadPlace):
-        Place.parse(text)
+    with pytest.raises(InvalidNetworkEndpoint):
+        NetworkEndpoint.parse(text)
 
 
 @given(
@@ -222,17 +222,17 @@ def test_anything_else_is_none(text: str) -> None:
     st.integers(1, 65_535),
 )
 def test_what_is_told_is_read_again(host: str, port: int) -> None:
-    place = Place(host, port)
+    place = NetworkEndpoint(host, port)
 
-    assert Place.parse(str(place)) == place
+    assert NetworkEndpoint.parse(str(place)) == place
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (BoxUnavailable("no bwrap", fix="Install it."), "no bwrap"),
-        (BadProfile("/x is not there"), "/x is not there"),
-        (BadPlace("nonsense"), "nonsense"),
+        (SandboxUnavailable("no bwrap", fix="Install it."), "no bwrap"),
+        (InvalidProfile("/x is not there"), "/x is not there"),
+        (InvalidNetworkEndpoint("nonsense"), "nonsense"),
         (PathRefused("../x", "it leads out"), "it leads out"),
         (FileTrouble("x", "there is none"), "there is none"),
         (AddressRefused("10.0.0.1:80", "it is private"), "10.0.0.1:80"),

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from portico.kernel.json import JsonObject, JsonValue
-from portico.workflows.core.plan import Expressions, Given, Graph, Plan, Step
+from portico.workflows.core.plan import ArgumentTemplate, Expressions, Graph, Plan, Step
 from portico.workflows.core.plan_values import (
-    Known,
+    KnownDocuments,
     Resolving,
     arguments,
     as_arguments,
@@ -16,19 +16,23 @@ from portico.workflows.core.plan_values import (
 )
 
 
-def resolve(given: Given, place: str, known: Known, expressions: Expressions) -> JsonValue:
+def resolve(
+    given: ArgumentTemplate, place: str, known: KnownDocuments, expressions: Expressions
+) -> JsonValue:
     return _all_of(Resolving(given, place, known, expressions))
 
 
-def arguments_of(step: Step, known: Known, expressions: Expressions) -> JsonObject:
+def arguments_of(step: Step, known: KnownDocuments, expressions: Expressions) -> JsonObject:
     return as_arguments(_all_of(arguments(step, known, expressions)))
 
 
-def items_of(step: Step, known: Known, expressions: Expressions) -> Sequence[JsonValue]:
+def items_of(step: Step, known: KnownDocuments, expressions: Expressions) -> Sequence[JsonValue]:
     return as_items(step, _all_of(items(step, known, expressions)))
 
 
-def output_of(plan: Plan, graph: Graph, known: Known, expressions: Expressions) -> JsonValue:
+def output_of(
+    plan: Plan, graph: Graph, known: KnownDocuments, expressions: Expressions
+) -> JsonValue:
     if not plan.has_output:
         return last_of(graph, known)
     return _all_of(output(plan, known, expressions))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
 from portico.workflows.core.plan import RESERVED, OnError, Plan, Step, references
@@ -20,7 +20,7 @@ from portico.workflows.core.plan_values import (
 from tests.workflows.core.at_once import arguments_of, items_of, resolve
 
 EXPRESSIONS = JmespathExpressions()
-Tool = Callable[[ToolRef, JsonObject], Answer]
+Tool = Callable[[ToolRef, JsonObject], ToolResult]
 
 
 class Failed(Exception):

@@ -7,7 +7,7 @@ from zlib import crc32
 
 from hypothesis import strategies as st
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.json import JsonObject, JsonValue, canonical
 from portico.workflows.core.plan import Plan
@@ -117,12 +117,12 @@ class _Drawing:
         return f"{self._of(name, 'json.number')} > `3`"
 
 
-def steady(ref: ToolRef, arguments: JsonObject) -> Answer:
+def steady(ref: ToolRef, arguments: JsonObject) -> ToolResult:
     """A tool that fails one time in five, always with the same arguments."""
     seed = crc32(str(ref).encode() + canonical(arguments))
     if seed % 5 == 0:
-        return Answer([{"type": "text", "text": "no"}], failed=True)
+        return ToolResult([{"type": "text", "text": "no"}], failed=True)
     said: JsonObject = {"list": [seed % 7, "x"], "number": seed % 11, "echo": arguments}
     if seed % 3:
-        return Answer([{"type": "text", "text": f"said {seed % 97}"}], structured=said)
-    return Answer([{"type": "text", "text": canonical(said).decode()}])
+        return ToolResult([{"type": "text", "text": f"said {seed % 97}"}], structured=said)
+    return ToolResult([{"type": "text", "text": canonical(said).decode()}])

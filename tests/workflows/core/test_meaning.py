@@ -10,9 +10,16 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.workflows.core.plan import Graph, OnError, Plan, Step, graph_of
 from portico.workflows.core.plan_documents import read_plan
-from portico.workflows.core.plan_progress import End, Fell, Gave, LeftOut, Progress, StepState
+from portico.workflows.core.plan_progress import (
+    End,
+    Fell,
+    LeftOut,
+    Progress,
+    StepState,
+    StepSucceeded,
+)
 from portico.workflows.core.plan_values import (
-    Known,
+    KnownDocuments,
     MissingValue,
     items_document,
     step_document,
@@ -37,11 +44,11 @@ class Walk:
         self._chance = chance
 
     def go(self) -> None:
-        under_way = self._begin(self.progress.begin().begin)
+        under_way = self._begin(self.progress.start().start)
         while under_way:
             name = under_way.pop(self._chance.randrange(len(under_way)))
             moves = self.progress.ended(name, self._done(self.plan.step(name)))
-            under_way += self._begin(moves.begin)
+            under_way += self._begin(moves.start)
 
     def _begin(self, names: Sequence[str]) -> list[str]:
         for name in names:
@@ -50,7 +57,7 @@ class Walk:
         self.begun += names
         return list(names)
 
-    def known(self) -> Known:
+    def known(self) -> KnownDocuments:
         sources = {step.id: self.progress.source(step.id) for step in self.plan.steps}
         found = {name: self.documents[it] for name, it in sources.items() if it is not None}
         return {**found, "inputs": INPUTS}
@@ -66,16 +73,16 @@ class Walk:
         except naive.Failed as error:
             return Fell("tool", str(error))
         self.documents[step.id] = document
-        return Gave()
+        return StepSucceeded()
 
-    def _document(self, step: Step, known: Known) -> JsonValue:
+    def _document(self, step: Step, known: KnownDocuments) -> JsonValue:
         if step.for_each is None:
             return self._call(step, known)
         items = items_of(step, known, EXPRESSIONS)
         each = [with_item(known, item, index) for index, item in enumerate(items)]
         return items_document([self._item(step, inner) for inner in each])
 
-    def _item(self, step: Step, known: Known) -> JsonValue:
+    def _item(self, step: Step, known: KnownDocuments) -> JsonValue:
         try:
             return self._call(step, known)
         except (naive.Failed, PorticoError):
@@ -83,7 +90,7 @@ class Walk:
                 return None
             raise
 
-    def _call(self, step: Step, known: Known) -> JsonValue:
+    def _call(self, step: Step, known: KnownDocuments) -> JsonValue:
         answer = steady(step.tool, arguments_of(step, known, EXPRESSIONS))
         if answer.failed:
             raise naive.Failed(step.id)

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.json_schema import JsonSchemaCheck
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.json import JsonObject
 from portico.workflows.core.plan import (
-    PlanFault,
+    PlanDiagnostic,
     Reference,
     Template,
     Unreadable,
@@ -19,7 +19,7 @@ from portico.workflows.core.plan import (
     references,
     write_template,
 )
-from portico.workflows.core.plan_documents import BadInputs, input_schema, inputs_for, read_plan
+from portico.workflows.core.plan_documents import InvalidInputs, input_schema, inputs_for, read_plan
 from portico.workflows.core.plan_values import LiteralArguments
 from tests.workflows.core.naive import EXPRESSIONS
 
@@ -116,11 +116,11 @@ READ: JsonObject = {"id": "read", "tool": "t.read"}
 FROM: JsonObject = {"$from": "read.text"}
 
 
-def faults(arguments: JsonObject, schema: JsonObject = SCHEMA) -> Sequence[PlanFault]:
+def faults(arguments: JsonObject, schema: JsonObject = SCHEMA) -> Sequence[PlanDiagnostic]:
     user: JsonObject = {"id": "use", "tool": "t.use", "arguments": arguments}
     step = read_plan({"steps": [READ, user]}, EXPRESSIONS).step("use")
     literal = LiteralArguments(step, "/steps/1", schema)
-    return [*literal.faults(JsonSchemaCheck().flaws(schema, literal.values))]
+    return [*literal.diagnostics(JsonSchemaCheck().field_errors(schema, literal.values))]
 
 
 def places(arguments: JsonObject, schema: JsonObject = SCHEMA) -> Sequence[str]:
@@ -137,7 +137,7 @@ def test_what_fits_or_cannot_be_known_yet_is_let_by() -> None:
 def test_a_known_value_that_does_not_fit_is_named() -> None:
     [fault] = faults({"path": "a", "tags": ["x", 3]})
 
-    assert fault == PlanFault("/steps/1/arguments/tags/1", "It must be string.")
+    assert fault == PlanDiagnostic("/steps/1/arguments/tags/1", "It must be string.")
 
 
 def test_what_is_missing_is_missing_however_the_rest_is_given() -> None:
@@ -178,7 +178,7 @@ def test_open_and_odd_schemas_refuse_nothing_that_is_not_known() -> None:
     for odd in odd_ones:
         user: JsonObject = {"id": "use", "tool": "t.use", "arguments": {"y": {"$text": "x"}}}
         step = read_plan({"steps": [user]}, EXPRESSIONS).step("use")
-        assert [*LiteralArguments(step, "", odd).faults([])] == []
+        assert [*LiteralArguments(step, "", odd).diagnostics([])] == []
 
 
 STEPS = [{"id": "a", "tool": "t.a"}]
@@ -207,11 +207,15 @@ def test_without_any_it_takes_nothing() -> None:
 def test_inputs_that_do_not_fit_are_named_with_what_may_be_meant() -> None:
     inputs: JsonObject = {"folder": {"type": "string"}}
     plan = read_plan({"inputs": inputs, "steps": STEPS}, EXPRESSIONS)
-    flaws = [Flaw("fodler", "is not known"), Flaw("folder", "must be string"), Flaw("", "no")]
+    flaws = [
+        FieldError("fodler", "is not known"),
+        FieldError("folder", "must be string"),
+        FieldError("", "no"),
+    ]
 
-    error = BadInputs(plan, flaws)
+    error = InvalidInputs(plan, flaws)
 
-    assert [flaw.message for flaw in error.flaws] == [
+    assert [flaw.message for flaw in error.field_errors] == [
         "is not known. Did you mean 'folder'?",
         "must be string",
         "no",

@@ -12,12 +12,12 @@ from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.kernel.errors import Kind
 from portico.kernel.json import JsonObject, JsonValue
 from portico.workflows.core.plan import (
-    BadExpression,
-    BadPlan,
     ForEach,
+    InvalidExpression,
+    InvalidPlan,
     OnError,
     Plan,
-    PlanFault,
+    PlanDiagnostic,
     Reference,
     Template,
 )
@@ -40,10 +40,10 @@ def read(document: JsonValue) -> Plan:
     return read_plan(document, EXPRESSIONS)
 
 
-def faults(document: JsonValue) -> list[PlanFault]:
-    with pytest.raises(BadPlan) as refused:
+def faults(document: JsonValue) -> list[PlanDiagnostic]:
+    with pytest.raises(InvalidPlan) as refused:
         read(document)
-    return list(refused.value.faults)
+    return list(refused.value.diagnostics)
 
 
 def test_every_field_is_read() -> None:
@@ -89,7 +89,7 @@ def test_every_field_is_read() -> None:
     assert other.on_error is OnError.SKIP
     assert send.arguments["to"] == Reference("item", "name", None, has_default=True)
     assert send.arguments["text"] == Template(("Dear ", Reference("inputs", "who")))
-    assert send.for_each == ForEach(over=Reference("read", "json.people"), at_once=2, most=50)
+    assert send.for_each == ForEach(over=Reference("read", "json.people"), at_once=2, limit=50)
     assert (send.after, send.when) == (("read",), "read.json.ok")
     assert plan.output == Reference("send", "items[*].json")
 
@@ -253,7 +253,7 @@ def test_too_many_steps_are_refused_at_once() -> None:
 
     [fault] = faults({"steps": steps})
 
-    assert fault == PlanFault("/steps", "It must have at most 2,000, and has 2,001.")
+    assert fault == PlanDiagnostic("/steps", "It must have at most 2,000, and has 2,001.")
 
 
 def test_all_faults_are_told_together() -> None:
@@ -342,13 +342,13 @@ def test_no_more_circles_are_named_than_help() -> None:
 
 
 def test_a_refusal_tells_the_first_and_counts_the_rest() -> None:
-    with pytest.raises(BadPlan) as refused:
+    with pytest.raises(InvalidPlan) as refused:
         read(a_plan(*(a_step(id=f"s{number}", tool="x") for number in range(5))))
 
     error = refused.value
-    assert (error.kind, error.code, len(error.flaws)) == (Kind.INVALID, "bad_plan", 5)
+    assert (error.kind, error.code, len(error.field_errors)) == (Kind.INVALID, "bad_plan", 5)
     assert str(error).endswith("; and 2 more")
-    assert error.flaws[0].field == "/steps/0/tool"
+    assert error.field_errors[0].field == "/steps/0/tool"
 
 
 def test_every_field_is_written() -> None:
@@ -388,18 +388,18 @@ _ANYTHING = st.recursive(
 
 @given(_ANYTHING)
 def test_whatever_is_sent_is_read_or_refused(document: JsonValue) -> None:
-    found = list[PlanFault]()
+    found = list[PlanDiagnostic]()
     try:
         plan = read(document)
-    except BadPlan as error:
-        found += error.faults
+    except InvalidPlan as error:
+        found += error.diagnostics
         plan = None
 
     assert (plan is None) == bool(found)
 
 
 def test_an_expression_that_is_none_says_where() -> None:
-    with pytest.raises(BadExpression) as refused:
+    with pytest.raises(InvalidExpression) as refused:
         EXPRESSIONS.check("a.b[")
 
     assert refused.value.position == 4

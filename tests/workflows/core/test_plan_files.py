@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.kernel.json import JsonObject, JsonValue, pointed
-from portico.workflows.core.plan import BadPlan, Plan, PlanFault
+from portico.workflows.core.plan import InvalidPlan, Plan, PlanDiagnostic
 from portico.workflows.core.plan_documents import plan_document, plan_schema, read_plan
 from portico.workflows.core.plan_files import (
     PlanFormat,
@@ -37,10 +37,10 @@ JSON = st.recursive(
 )
 
 
-def faults(text: str, form: PlanFormat = PlanFormat.JSON) -> tuple[PlanFault, ...]:
-    with pytest.raises(BadPlan) as refused:
+def faults(text: str, form: PlanFormat = PlanFormat.JSON) -> tuple[PlanDiagnostic, ...]:
+    with pytest.raises(InvalidPlan) as refused:
         read_plan_text(text, form, EXPRESSIONS)
-    return refused.value.faults
+    return refused.value.diagnostics
 
 
 @BOTH
@@ -239,7 +239,7 @@ def test_a_mark_at_the_beginning_is_no_fault() -> None:
 
 
 def test_a_fault_of_something_else_is_shown_where_that_would_be() -> None:
-    [fault] = placed([PlanFault("/steps/0/arguments", "x")], "[[steps]]\n", PlanFormat.TOML)
+    [fault] = placed([PlanDiagnostic("/steps/0/arguments", "x")], "[[steps]]\n", PlanFormat.TOML)
 
     assert (fault.line, fault.column) == (1, 1)
 

@@ -18,11 +18,11 @@ from portico.workflows.core.plan_documents import read_plan
 from portico.workflows.core.plan_progress import (
     End,
     Fell,
-    Gave,
     LeftOut,
     Moves,
     Progress,
     StepState,
+    StepSucceeded,
     asked_calls,
     call_waiting,
     failed_calls,
@@ -55,7 +55,7 @@ def states(of: Progress) -> dict[str, str]:
 
 
 def told(of: Progress, *ends: tuple[str, End]) -> Progress:
-    of.begin()
+    of.start()
     for name, end in ends:
         of.ended(name, end)
     return of
@@ -64,13 +64,13 @@ def told(of: Progress, *ends: tuple[str, End]) -> Progress:
 def test_what_is_ready_begins_at_once() -> None:
     plan = progress(step("end", "a", "b"), step("a"), step("b"), step("c", "a"))
 
-    assert plan.begin() == Moves(("a", "b"))
-    assert plan.ended("a", Gave()) == Moves(("c",))
-    assert plan.ended("b", Gave()) == Moves(("end",))
+    assert plan.start() == Moves(("a", "b"))
+    assert plan.ended("a", StepSucceeded()) == Moves(("c",))
+    assert plan.ended("b", StepSucceeded()) == Moves(("end",))
     assert not plan.over
 
-    plan.ended("end", Gave())
-    plan.ended("c", Gave())
+    plan.ended("end", StepSucceeded())
+    plan.ended("c", StepSucceeded())
     assert plan.over
 
 
@@ -78,7 +78,7 @@ def test_only_what_was_begun_can_end() -> None:
     plan = told(progress(step("a"), step("b", "a")))
 
     with pytest.raises(ValueError, match="b is pending"):
-        plan.ended("b", Gave())
+        plan.ended("b", StepSucceeded())
 
 
 def test_without_what_it_needs_a_step_is_left_out_and_says_since_when() -> None:
@@ -105,10 +105,10 @@ def test_a_condition_that_is_not_met_leaves_out_those_who_need_it() -> None:
 
 def test_a_failure_that_stops_lets_end_what_is_under_way() -> None:
     plan = progress(step("a"), step("b"), step("c", "a"), step("d", "b"))
-    plan.begin()
+    plan.start()
 
     moves = plan.ended("a", BOOM)
-    after = plan.ended("b", Gave())
+    after = plan.ended("b", StepSucceeded())
 
     why = "the plan was stopped by 'a', which failed"
     assert moves == Moves((), {"c": why, "d": why})
@@ -132,9 +132,9 @@ FALLBACK = (
 
 def test_who_stands_in_is_not_needed_where_nothing_failed() -> None:
     plan = progress(*FALLBACK)
-    plan.begin()
+    plan.start()
 
-    moves = plan.ended("a", Gave())
+    moves = plan.ended("a", StepSucceeded())
 
     assert moves == Moves(("end",), {}, ("f", "g"))
     assert plan.source("a") == "a"
@@ -165,7 +165,7 @@ def test_after_a_stop_nobody_stands_in() -> None:
         ("x", BOOM),
     )
     plan.ended("a", BOOM)
-    plan.ended("slow", Gave())
+    plan.ended("slow", StepSucceeded())
 
     assert states(plan) | {"x": ""} == {
         "a": "failed",
@@ -191,10 +191,10 @@ def test_a_stop_leaves_out_one_that_was_to_stand_in_and_waited() -> None:
 
 def test_a_halt_begins_nothing_more() -> None:
     plan = progress(step("a"), step("b", "a"))
-    plan.begin()
+    plan.start()
 
     assert plan.halt("it was cancelled") == Moves((), {"b": "it was cancelled"})
-    assert plan.ended("a", Gave()) == Moves()
+    assert plan.ended("a", StepSucceeded()) == Moves()
     assert (plan.over, plan.stopped_by) == (True, None)
 
 
@@ -202,8 +202,10 @@ def test_one_looks_at_a_plan_from_what_is_known_of_its_steps() -> None:
     plan = read_plan({"steps": [step("a"), step("b"), step("c", "a"), step("d")]}, EXPRESSIONS)
     graph = graph_of(plan, EXPRESSIONS)
 
-    before = Progress.of(plan, graph, {"a": Gave()}, begun={"a", "b"})
-    stopped = Progress.of(plan, graph, {"b": BOOM, "a": Gave(), "c": Gave()}, begun={"a", "b", "c"})
+    before = Progress.of(plan, graph, {"a": StepSucceeded()}, begun={"a", "b"})
+    stopped = Progress.of(
+        plan, graph, {"b": BOOM, "a": StepSucceeded(), "c": StepSucceeded()}, begun={"a", "b", "c"}
+    )
 
     assert states(before) == {"a": "done", "b": "running", "c": "pending", "d": "pending"}
     assert states(stopped) == {"a": "done", "b": "failed", "c": "done", "d": "skipped"}
@@ -215,7 +217,10 @@ def test_one_left_out_that_stands_in_stops_it_in_the_end() -> None:
     )
 
     seen = Progress.of(
-        plan, graph_of(plan, EXPRESSIONS), {"a": BOOM, "f": LeftOut(), "z": Gave()}, begun={"z"}
+        plan,
+        graph_of(plan, EXPRESSIONS),
+        {"a": BOOM, "f": LeftOut(), "z": StepSucceeded()},
+        begun={"z"},
     )
 
     assert states(seen) == {"a": "failed", "f": "skipped", "z": "done"}
@@ -232,7 +237,7 @@ def test_the_longest_plan_there_can_be_is_gone_through() -> None:
     assert plan.why["s1999"] == "it needs 's1998', which was skipped because of 's0'"
 
 
-ENDS: list[End] = [Gave(), Gave(), BOOM, LeftOut("a person said so")]
+ENDS: list[End] = [StepSucceeded(), StepSucceeded(), BOOM, LeftOut("a person said so")]
 
 
 @given(plan_documents(), st.randoms(use_true_random=False))
@@ -240,11 +245,11 @@ def test_a_look_back_sees_what_was_seen_on_the_way(document: JsonObject, chance:
     plan = read_plan(document, EXPRESSIONS)
     graph = graph_of(plan, EXPRESSIONS)
     walk, ends, under_way = Progress(plan, graph), dict[str, End](), list[str]()
-    under_way += walk.begin().begin
+    under_way += walk.start().start
     while under_way:
         name = under_way.pop(chance.randrange(len(under_way)))
         ends[name] = chance.choice(ENDS)
-        under_way += walk.ended(name, ends[name]).begin
+        under_way += walk.ended(name, ends[name]).start
 
     seen = Progress.of(plan, graph, ends, begun=ends)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.engine.core.runs import Failure, Place, Run, RunStatus, Step, StepState
+from portico.engine.core.runs import Failure, QueuePlacement, Run, RunStatus, Step, StepState
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
@@ -16,7 +16,7 @@ from portico.workflows.core.plan_report import (
     Mode,
     OutlinedStep,
     StepReport,
-    StepStanding,
+    StepStatus,
     Trouble,
     WorkflowReport,
     WorkflowStatus,
@@ -44,7 +44,7 @@ def run(status: RunStatus = RunStatus.RUNNING, **more: Any) -> Run:
         kind="workflow",
         label=PUBLIC,
         clearance=PUBLIC,
-        place=Place(),
+        placement=QueuePlacement(),
         status=status,
         input={},
         created_at=BEGINNING,
@@ -81,30 +81,30 @@ def one(
 
 
 def test_a_step_stands_as_its_journal_says() -> None:
-    rows: list[tuple[Sequence[Step], StepStanding, str | None]] = [
-        ([row("a", DONE)], StepStanding.DONE, None),
-        ([row("a", None)], StepStanding.DONE, None),
-        ([failed("a")], StepStanding.FAILED, None),
-        ([row("a:failed", {"code": "missing_value"})], StepStanding.FAILED, None),
-        ([row("a:skipped", {"why": "no"})], StepStanding.SKIPPED, None),
-        ([row("a:unknown:2")], StepStanding.UNCERTAIN, None),
-        ([row("a", ASKED)], StepStanding.WAITING, "apr_1"),
-        ([row("a", ASKED), row("a~approved")], StepStanding.WAITING, "apr_1"),
-        ([row("a", ASKED), row("a~approved", DONE)], StepStanding.DONE, "apr_1"),
-        ([row("a", ASKED), failed("a~approved")], StepStanding.FAILED, "apr_1"),
-        ([row("a", ASKED), LEFT_OUT], StepStanding.SKIPPED, "apr_1"),
-        ([UNKNOWN], StepStanding.UNCERTAIN, None),
+    rows: list[tuple[Sequence[Step], StepStatus, str | None]] = [
+        ([row("a", DONE)], StepStatus.DONE, None),
+        ([row("a", None)], StepStatus.DONE, None),
+        ([failed("a")], StepStatus.FAILED, None),
+        ([row("a:failed", {"code": "missing_value"})], StepStatus.FAILED, None),
+        ([row("a:skipped", {"why": "no"})], StepStatus.SKIPPED, None),
+        ([row("a:unknown:2")], StepStatus.UNCERTAIN, None),
+        ([row("a", ASKED)], StepStatus.WAITING, "apr_1"),
+        ([row("a", ASKED), row("a~approved")], StepStatus.WAITING, "apr_1"),
+        ([row("a", ASKED), row("a~approved", DONE)], StepStatus.DONE, "apr_1"),
+        ([row("a", ASKED), failed("a~approved")], StepStatus.FAILED, "apr_1"),
+        ([row("a", ASKED), LEFT_OUT], StepStatus.SKIPPED, "apr_1"),
+        ([UNKNOWN], StepStatus.UNCERTAIN, None),
         (
             [UNKNOWN, row(WORD, state=StepState.OPEN, finished_at=None)],
-            StepStanding.UNCERTAIN,
+            StepStatus.UNCERTAIN,
             None,
         ),
-        ([UNKNOWN, said("done")], StepStanding.RUNNING, None),
-        ([UNKNOWN, said("done"), row("a~said-1", DONE)], StepStanding.DONE, None),
-        ([UNKNOWN, said("done"), failed("a~said-1")], StepStanding.FAILED, None),
-        ([UNKNOWN, said("retry")], StepStanding.RUNNING, None),
-        ([UNKNOWN, said("retry"), row("a~2", DONE)], StepStanding.DONE, None),
-        ([UNKNOWN, said("skip")], StepStanding.SKIPPED, None),
+        ([UNKNOWN, said("done")], StepStatus.RUNNING, None),
+        ([UNKNOWN, said("done"), row("a~said-1", DONE)], StepStatus.DONE, None),
+        ([UNKNOWN, said("done"), failed("a~said-1")], StepStatus.FAILED, None),
+        ([UNKNOWN, said("retry")], StepStatus.RUNNING, None),
+        ([UNKNOWN, said("retry"), row("a~2", DONE)], StepStatus.DONE, None),
+        ([UNKNOWN, said("skip")], StepStatus.SKIPPED, None),
     ]
 
     for journal, state, approval in rows:
@@ -116,11 +116,11 @@ def test_a_step_stands_as_its_journal_says() -> None:
 def test_what_waited_when_its_run_ended_is_left_out() -> None:
     found = one(row("a", ASKED), run_=run(RunStatus.CANCELLED))
 
-    assert (found.state, found.why) == (StepStanding.SKIPPED, "the run was cancelled")
+    assert (found.state, found.why) == (StepStatus.SKIPPED, "the run was cancelled")
 
 
 def test_a_request_of_which_nobody_knows_is_uncertain() -> None:
-    assert one(row("a", ASKED), unknown=["apr_1"]).state is StepStanding.UNCERTAIN
+    assert one(row("a", ASKED), unknown=["apr_1"]).state is StepStatus.UNCERTAIN
 
 
 def test_what_is_not_in_the_journal_follows_from_the_others() -> None:
@@ -163,9 +163,9 @@ def test_a_stand_in_is_needed_only_for_what_failed() -> None:
     assert states(failed("a"), row("b", DONE)) == ["failed", "done", "not_needed", "running"]
     assert states() == ["running", "pending", "pending", "pending"]
     gone = standings([first, second, OutlinedStep("e", "x", ("b",))], run(), [row("a", DONE)])
-    assert gone[2].state is StepStanding.RUNNING
+    assert gone[2].state is StepStatus.RUNNING
     nowhere = standings([OutlinedStep("e", "x", ("gone",))], run(), [])
-    assert nowhere[0].state is StepStanding.PENDING
+    assert nowhere[0].state is StepStatus.PENDING
 
 
 class Counting(str):
@@ -195,13 +195,13 @@ def test_items_are_counted_and_wait_as_their_step() -> None:
     empty = one(items, row("a:failed", {"code": "x"}), of=each)
     under_way = one(items, row("a[0]:retried:1"), of=each)
 
-    assert (waiting.state, waiting.items) == (StepStanding.WAITING, Items(3, 2, 1))
-    assert unknown.state is StepStanding.UNCERTAIN
-    assert (done.state, done.items) == (StepStanding.DONE, Items(3, 3, 2))
-    assert (odd.state, odd.items) == (StepStanding.DONE, Items(3, 3, 0))
-    assert (wrong.state, wrong.error and wrong.error.code) == (StepStanding.FAILED, "tool_failed")
-    assert (empty.state, empty.error) == (StepStanding.FAILED, None)
-    assert (under_way.state, under_way.items) == (StepStanding.RUNNING, Items(3, 0, 0))
+    assert (waiting.state, waiting.items) == (StepStatus.WAITING, Items(3, 2, 1))
+    assert unknown.state is StepStatus.UNCERTAIN
+    assert (done.state, done.items) == (StepStatus.DONE, Items(3, 3, 2))
+    assert (odd.state, odd.items) == (StepStatus.DONE, Items(3, 3, 0))
+    assert (wrong.state, wrong.error and wrong.error.code) == (StepStatus.FAILED, "tool_failed")
+    assert (empty.state, empty.error) == (StepStatus.FAILED, None)
+    assert (under_way.state, under_way.items) == (StepStatus.RUNNING, Items(3, 0, 0))
     assert one(of=each).items is None
     assert one(row("a:items", "odd"), of=each).items is None
 
@@ -261,14 +261,14 @@ def test_a_report_says_everything_in_json() -> None:
     done = StepReport(
         id="a",
         tool="x.y",
-        state=StepStanding.DONE,
+        state=StepStatus.DONE,
         started_at=BEGINNING,
         finished_at=BEGINNING + timedelta(seconds=2),
         items=Items(1),
         error=trouble,
         output={"text": "t"},
     )
-    waits = StepReport(id="b", tool="x.y", state=StepStanding.WAITING)
+    waits = StepReport(id="b", tool="x.y", state=StepStatus.WAITING)
     report = WorkflowReport(
         run="run_1",
         status=WorkflowStatus.FAILED,
@@ -284,7 +284,7 @@ def test_a_report_says_everything_in_json() -> None:
 
     assert (report.over, report.for_people, report.seconds) == (True, True, None)
     assert (report.step("a"), report.step("nobody")) == (done, None)
-    assert report.counts() == {StepStanding.DONE: 1, StepStanding.WAITING: 1}
+    assert report.counts() == {StepStatus.DONE: 1, StepStatus.WAITING: 1}
     assert told["error"] == {"type": "E", "message": "m", "code": "c", "step": "a"}
     assert told["steps"] == [done.as_json(), waits.as_json()]
     assert (done.as_json()["seconds"], done.as_json()["output"]) == (2.0, {"text": "t"})
@@ -301,7 +301,7 @@ def test_a_list_that_could_not_be_told_says_why_in_the_words_of_what_was_tried()
     neither = one(row("a~when", True), told)
 
     assert [each.error and each.error.step for each in (listed, condition)] == ["a~items", "a~when"]
-    assert (listed.state, listed.tries) == (StepStanding.FAILED, 0)
+    assert (listed.state, listed.tries) == (StepStatus.FAILED, 0)
     assert neither.why == "It could not be begun: tool_failed."
 
 
@@ -314,7 +314,7 @@ def test_many_items_that_wait_are_gone_through_once() -> None:
 
     found = one(*journal, of=each)
 
-    assert (found.state, found.items) == (StepStanding.WAITING, Items(2_000, 0, 0))
+    assert (found.state, found.items) == (StepStatus.WAITING, Items(2_000, 0, 0))
     assert Counting.looked < 20 * 2_000
 
 
@@ -326,8 +326,8 @@ def test_a_saved_workflow_stands_as_what_it_calls_does() -> None:
     ended = one(began, row("a/c", DONE), row("a/~output", {"result": "res_x", "size": 7}))
 
     assert (waiting.state, waiting.why) == (
-        StepStanding.WAITING,
+        StepStatus.WAITING,
         "a/c: somebody has to approve it",
     )
-    assert running.state is StepStanding.RUNNING
-    assert (ended.state, ended.size) == (StepStanding.DONE, 7)
+    assert running.state is StepStatus.RUNNING
+    assert (ended.state, ended.size) == (StepStatus.DONE, 7)

@@ -3,16 +3,16 @@
 import pytest
 
 from portico.engine.core.runs import Failure
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.errors import UpstreamRefused
 from portico.kernel.json import JsonObject, JsonValue
 from portico.workflows.core.plan import (
     MOST_OF_RUN,
     MOST_OF_STEP,
-    BadPlan,
     Effort,
     ExpressionFailed,
     ExpressionTooLarge,
+    InvalidPlan,
     Step,
     TooMuchEffort,
     graph_of,
@@ -176,7 +176,7 @@ def test_more_items_than_allowed_are_a_failure() -> None:
     with pytest.raises(TooManyItems) as refused:
         items([1, 2, 3, 4])
 
-    assert (refused.value.count, refused.value.most) == (4, 3)
+    assert (refused.value.count, refused.value.limit) == (4, 3)
 
 
 def test_an_item_and_its_number_are_at_hand() -> None:
@@ -295,9 +295,9 @@ def test_a_plan_that_lists_more_is_refused() -> None:
     fits = [over(number, 1_000) for number in range(MOST_CALLS // 1_000)]
 
     assert known_calls(read_plan({"steps": fits}, EXPRESSIONS)) == MOST_CALLS
-    with pytest.raises(BadPlan, match="would make 10,001 calls") as caught:
+    with pytest.raises(InvalidPlan, match="would make 10,001 calls") as caught:
         read_plan({"steps": [*fits, {"id": "o", "tool": "a.b"}]}, EXPRESSIONS)
-    assert [fault.place for fault in caught.value.faults] == ["/steps"]
+    assert [fault.place for fault in caught.value.diagnostics] == ["/steps"]
 
 
 def text(said: str) -> JsonObject:
@@ -306,7 +306,7 @@ def text(said: str) -> JsonObject:
 
 def test_texts_are_joined_those_of_resources_too() -> None:
     embedded: JsonObject = {"type": "resource", "resource": {"uri": "x:", "text": "two"}}
-    answer = Answer([text("one"), {"type": "image", "data": "aGk="}, embedded])
+    answer = ToolResult([text("one"), {"type": "image", "data": "aGk="}, embedded])
 
     document = step_document(answer)
 
@@ -327,17 +327,17 @@ def test_a_text_that_is_json_is_read() -> None:
     ]
 
     for said, value in rows:
-        assert step_document(Answer([text(said)]))["json"] == value
+        assert step_document(ToolResult([text(said)]))["json"] == value
 
 
 def test_the_structured_form_comes_first() -> None:
-    document = step_document(Answer([text('{"a": 1}')], structured={"a": 2}))
+    document = step_document(ToolResult([text('{"a": 1}')], structured={"a": 2}))
 
     assert document["json"] == document["structuredContent"] == {"a": 2}
 
 
 def test_the_value_of_a_document_is_its_json_or_its_text() -> None:
-    said, read = step_document(Answer([text("hi")])), step_document(Answer([text("[1]")]))
+    said, read = step_document(ToolResult([text("hi")])), step_document(ToolResult([text("[1]")]))
 
     assert document_value(said) == "hi"
     assert document_value(read) == [1]

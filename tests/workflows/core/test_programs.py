@@ -13,20 +13,20 @@ from portico.testing.memory_store import BEGINNING, SeededEntropy
 from portico.workflows.core.plan_report import (
     Mode,
     StepReport,
-    StepStanding,
+    StepStatus,
     Trouble,
     WorkflowReport,
     WorkflowStatus,
 )
 from portico.workflows.core.programs import (
-    BadProgram,
-    Left,
+    InvalidProgram,
     ProgramLimits,
     ProgramReport,
-    ProgramWish,
+    ProgramSpec,
+    RequestedCall,
     Source,
     Turn,
-    Wanted,
+    TurnState,
     call_name,
     calls_in,
     check,
@@ -97,8 +97,8 @@ def test_arguments_are_given_by_their_names_or_as_one_object() -> None:
     ]
 
     for pending in rows:
-        assert wanted(pending, FUNCTIONS) == Wanted(3, READ, {"path": "a"})
-    assert wanted(called("call", "fs.read_file"), {}) == Wanted(3, READ, {})
+        assert wanted(pending, FUNCTIONS) == RequestedCall(3, READ, {"path": "a"})
+    assert wanted(called("call", "fs.read_file"), {}) == RequestedCall(3, READ, {})
     assert wanted(called("call", "nothing"), {}) == Raised(
         "'nothing' is not of the form server.tool.", "ValueError"
     )
@@ -137,15 +137,15 @@ def test_call_takes_nothing_else() -> None:
 
 
 def test_a_small_program_with_inputs_can_be_begun() -> None:
-    wish = ProgramWish(code="print(x)", inputs={"x": [1], "long_name_2": None})
+    wish = ProgramSpec(code="print(x)", inputs={"x": [1], "long_name_2": None})
 
     assert check(wish) is wish
 
 
 @pytest.mark.parametrize("code", ["", " \n", "x" * 100_001])
 def test_nothing_and_too_much_is_refused(code: str) -> None:
-    with pytest.raises(BadProgram):
-        check(ProgramWish(code=code))
+    with pytest.raises(InvalidProgram):
+        check(ProgramSpec(code=code))
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,8 @@ def test_nothing_and_too_much_is_refused(code: str) -> None:
     ],
 )
 def test_inputs_that_no_variable_could_hold_are_refused(inputs: JsonObject) -> None:
-    with pytest.raises(BadProgram):
-        check(ProgramWish(code="1", inputs=inputs))
+    with pytest.raises(InvalidProgram):
+        check(ProgramSpec(code="1", inputs=inputs))
 
 
 def test_a_turn_may_take_what_is_left_of_the_whole_time() -> None:
@@ -177,7 +177,7 @@ HANDLE = ResultId.mint(BEGINNING, SeededEntropy())
 WAITING = Turn(
     number=2,
     end=CodeEnd.WAITING,
-    kept=str(HANDLE),
+    stored=str(HANDLE),
     given=[0],
     calls={1: "fs.read", 2: "fs.read"},
     printed=3,
@@ -219,12 +219,12 @@ def test_a_program_comes_back_as_it_was_begun() -> None:
 
 
 def test_what_a_turn_left_comes_back() -> None:
-    call = Wanted(1, ToolRef("fs", "read"), {"path": "a"})
-    left = Left(snapshot=b"\x00\xff", wanted=[call], printed="x")
-    over = Left(printed="x", result=[1], error="no")
+    call = RequestedCall(1, ToolRef("fs", "read"), {"path": "a"})
+    left = TurnState(snapshot=b"\x00\xff", wanted=[call], printed="x")
+    over = TurnState(printed="x", result=[1], error="no")
 
     assert left_from(left.as_json()) == left
-    assert left_from(over.as_json()) == Left(wanted=[], printed="x", result=[1], error="no")
+    assert left_from(over.as_json()) == TurnState(wanted=[], printed="x", result=[1], error="no")
     with pytest.raises(AssertionError):
         left_from(None)
     with pytest.raises(AssertionError):
@@ -251,17 +251,17 @@ def test_a_failure_is_an_error_of_python() -> None:
 
 
 def test_a_tool_that_failed_says_so_in_its_own_words() -> None:
-    assert failed("It failed.", "tool_failed", {"text": "no such file"}).words == "no such file"
-    assert failed("It failed.", "tool_failed", {"text": ""}).words == "It failed."
-    assert len(failed("x" * 9_999, None, None).words) == 2_000
+    assert failed("It failed.", "tool_failed", {"text": "no such file"}).text == "no such file"
+    assert failed("It failed.", "tool_failed", {"text": ""}).text == "It failed."
+    assert len(failed("x" * 9_999, None, None).text) == 2_000
 
 
 def test_what_was_left_out_is_an_error_too() -> None:
     assert left_out("somebody said so") == Raised("not called: somebody said so")
 
 
-CALL = StepReport(id="call-1", tool="mail.send", state=StepStanding.WAITING, approval="apr_1")
-UNSURE = StepReport(id="call-2", tool="db.put", state=StepStanding.UNCERTAIN, why="it broke off")
+CALL = StepReport(id="call-1", tool="mail.send", state=StepStatus.WAITING, approval="apr_1")
+UNSURE = StepReport(id="call-2", tool="db.put", state=StepStatus.UNCERTAIN, why="it broke off")
 
 
 def a_report(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.discovery import read_tools
 from portico.gateway.core.reserved_metadata import admits, used_by, without_admission
 from portico.kernel.effect import Effect
@@ -21,7 +21,7 @@ from portico.workflows.core.plan_progress import step_asked
 from portico.workflows.core.plan_report import (
     Mode,
     StepReport,
-    StepStanding,
+    StepStatus,
     Trouble,
     WorkflowReport,
     WorkflowStatus,
@@ -29,7 +29,7 @@ from portico.workflows.core.plan_report import (
 from portico.workflows.core.plan_values import step_document
 from portico.workflows.core.saved import (
     Admission,
-    BadWorkflowName,
+    InvalidWorkflowName,
     WorkflowCycle,
     WorkflowNestedTooDeep,
     admitted,
@@ -51,7 +51,7 @@ def test_a_name_that_a_tool_can_have() -> None:
 
 @pytest.mark.parametrize("name", ["", "2nd", "_x", "a.b", "a b", "a/b", "ä", "a\n", "x" * 49])
 def test_a_name_that_a_tool_cannot_have(name: str) -> None:
-    with pytest.raises(BadWorkflowName):
+    with pytest.raises(InvalidWorkflowName):
         workflow_name(name)
 
 
@@ -140,7 +140,7 @@ def test_what_another_server_says_of_itself_makes_it_no_admission() -> None:
     assert not admits(without_admission(replace(answer, meta={**(answer.meta or {}), "x": 1})))
     assert without_admission(replace(answer, meta={"x": 1})).meta == {"x": 1}
     assert without_admission(answer).meta is None
-    assert without_admission(Answer([])) == Answer([])
+    assert without_admission(ToolResult([])) == ToolResult([])
 
 
 def test_the_tool_says_which_others_it_calls() -> None:
@@ -152,8 +152,8 @@ def test_the_tool_says_which_others_it_calls() -> None:
 
 
 def test_what_a_tool_gives_is_no_admission() -> None:
-    assert not admits(Answer([], {"plan": {}}))
-    assert not admits(Answer([], meta={}))
+    assert not admits(ToolResult([], {"plan": {}}))
+    assert not admits(ToolResult([], meta={}))
     assert admitted({"structuredContent": {"plan": "of mine"}}) is None
     assert admitted({"text": "plan"}) is None
 
@@ -161,7 +161,7 @@ def test_what_a_tool_gives_is_no_admission() -> None:
 READ = StepReport(
     id="read",
     tool="files.read",
-    state=StepStanding.DONE,
+    state=StepStatus.DONE,
     finished_at=BEGINNING + timedelta(seconds=1),
 )
 
@@ -179,7 +179,7 @@ def report(status: WorkflowStatus, *steps: StepReport, **more: Any) -> WorkflowR
     )
 
 
-def step(state: StepStanding, **more: Any) -> StepReport:
+def step(state: StepStatus, **more: Any) -> StepReport:
     return StepReport(id="send", tool="mail.send", state=state, **more)
 
 
@@ -204,9 +204,9 @@ def test_what_is_too_long_is_told_by_its_handle() -> None:
 def test_of_what_was_done_in_part_it_says_what_is_missing_and_why() -> None:
     partial = report(
         WorkflowStatus.PARTIAL,
-        step(StepStanding.FAILED, error=Trouble(type="UpstreamDown", message="It broke off.")),
-        step(StepStanding.SKIPPED, why="send gave nothing"),
-        step(StepStanding.SKIPPED),
+        step(StepStatus.FAILED, error=Trouble(type="UpstreamDown", message="It broke off.")),
+        step(StepStatus.SKIPPED, why="send gave nothing"),
+        step(StepStatus.SKIPPED),
         output=1,
     )
 
@@ -224,8 +224,8 @@ def test_of_what_was_done_in_part_it_says_what_is_missing_and_why() -> None:
 def test_who_is_waited_for_is_told_and_what_to_do_meanwhile() -> None:
     waiting = report(
         WorkflowStatus.WAITING,
-        step(StepStanding.WAITING, approval="apr_1"),
-        step(StepStanding.UNCERTAIN),
+        step(StepStatus.WAITING, approval="apr_1"),
+        step(StepStatus.UNCERTAIN),
     )
 
     assert words(waiting).splitlines() == [
@@ -239,7 +239,7 @@ def test_who_is_waited_for_is_told_and_what_to_do_meanwhile() -> None:
 
 
 def test_what_goes_on_says_how_far_it_is() -> None:
-    running = report(WorkflowStatus.RUNNING, step(StepStanding.RUNNING))
+    running = report(WorkflowStatus.RUNNING, step(StepStatus.RUNNING))
 
     assert words(running) == snapshot(
         '[run_1: 1 of 2 steps are over; workflow_status(run="run_1", wait=30)]'
@@ -256,7 +256,7 @@ def test_what_failed_says_why() -> None:
 
 
 def test_of_many_that_went_wrong_some_are_told() -> None:
-    many = [step(StepStanding.FAILED, why="no")] * 25
+    many = [step(StepStatus.FAILED, why="no")] * 25
 
     told = words(report(WorkflowStatus.FAILED, *many)).splitlines()
 
@@ -265,7 +265,7 @@ def test_of_many_that_went_wrong_some_are_told() -> None:
 
 
 def test_a_program_finds_states_and_no_values() -> None:
-    waiting = report(WorkflowStatus.WAITING, step(StepStanding.WAITING, approval="apr_1"), output=7)
+    waiting = report(WorkflowStatus.WAITING, step(StepStatus.WAITING, approval="apr_1"), output=7)
 
     assert facts(waiting) == snapshot(
         {
@@ -291,7 +291,7 @@ def test_as_a_tool_it_gives_what_it_gave() -> None:
 
 def test_as_a_tool_it_says_behind_that_what_is_missing() -> None:
     answer = as_answer(
-        report(WorkflowStatus.PARTIAL, step(StepStanding.SKIPPED, why="no"), output={"a": 1})
+        report(WorkflowStatus.PARTIAL, step(StepStatus.SKIPPED, why="no"), output={"a": 1})
     )
 
     assert [block["text"] for block in answer.content] == [
@@ -310,7 +310,7 @@ def test_as_a_tool_it_has_failed_only_if_it_will_never_give_anything() -> None:
 
 
 def test_who_was_not_asked_is_not_said_to_have_been() -> None:
-    told = words(report(WorkflowStatus.WAITING, step(StepStanding.UNCERTAIN, why="it broke off")))
+    told = words(report(WorkflowStatus.WAITING, step(StepStatus.UNCERTAIN, why="it broke off")))
 
     assert "waits for a person. Go on" in told
     assert "it broke off; a person has to look" in told
@@ -319,8 +319,8 @@ def test_who_was_not_asked_is_not_said_to_have_been() -> None:
 RUN = "run_01kdvdna07e0083vtk892ms2mc"
 
 
-def told(run: JsonValue, status: JsonValue) -> Answer:
-    return Answer([], meta={WORKFLOW_META: {"run": run, "status": status}})
+def told(run: JsonValue, status: JsonValue) -> ToolResult:
+    return ToolResult([], meta={WORKFLOW_META: {"run": run, "status": status}})
 
 
 def test_one_that_goes_on_is_known_by_its_run() -> None:
@@ -329,10 +329,10 @@ def test_one_that_goes_on_is_known_by_its_run() -> None:
 
 
 def test_any_other_answer_is_as_it_is() -> None:
-    rows: list[Answer] = [
-        Answer([]),
-        Answer([], meta={}),
-        Answer([], meta={WORKFLOW_META: "run"}),
+    rows: list[ToolResult] = [
+        ToolResult([]),
+        ToolResult([], meta={}),
+        ToolResult([], meta={WORKFLOW_META: "run"}),
         told(RUN, "done"),
         told(RUN, "partial"),
         told(RUN, "failed"),

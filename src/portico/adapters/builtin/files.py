@@ -10,10 +10,10 @@ from typing import ClassVar, Final
 
 from portico.adapters.builtin import tool
 from portico.adapters.builtin.tool import (
-    Errand,
     Everywhere,
     NothingToWrite,
     Offered,
+    ToolInvocation,
     WorkspaceFull,
     content,
     hints,
@@ -22,7 +22,7 @@ from portico.adapters.builtin.tool import (
     words_of,
 )
 from portico.adapters.system.files import make_above
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.sandbox.core.errors import FileTrouble
@@ -87,11 +87,11 @@ class Workspaces:
         self._owner = owner
         self._largest = largest
 
-    async def of(self, errand: Errand) -> Workspace:
+    async def of(self, errand: ToolInvocation) -> Workspace:
         """Made when it is first needed. Raises `FileTrouble`."""
         return await asyncio.to_thread(self._opened, errand)
 
-    def _opened(self, errand: Errand) -> Workspace:
+    def _opened(self, errand: ToolInvocation) -> Workspace:
         folder = self._root / str(errand.space) / str(errand.caller)
         try:
             self._make(folder)
@@ -194,7 +194,7 @@ class ListFiles(Everywhere):
     workspaces: Workspaces
     offered: ClassVar[Offered] = LIST_FILES
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         workspace = await self.workspaces.of(errand)
         limit = tool.number(arguments, "limit", _USUAL)
         found = await workspace.files.list(tool.text(arguments, "path"), limit=limit + 1)
@@ -241,7 +241,7 @@ class MakeFolder(Everywhere):
     workspaces: Workspaces
     offered: ClassVar[Offered] = MAKE_FOLDER
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         path = tool.text(arguments, "path")
         workspace = await self.workspaces.of(errand)
         await workspace.check_room(0)
@@ -270,7 +270,7 @@ class MoveFile(Everywhere):
     workspaces: Workspaces
     offered: ClassVar[Offered] = MOVE_FILE
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         path, to = tool.text(arguments, "path"), tool.text(arguments, "to")
         workspace = await self.workspaces.of(errand)
         await workspace.files.move(path, to)
@@ -329,7 +329,7 @@ class ReadFile(Everywhere):
     workspaces: Workspaces
     offered: ClassVar[Offered] = READ_FILE
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         workspace = await self.workspaces.of(errand)
         found = await workspace.files.read(
             tool.text(arguments, "path"),
@@ -378,7 +378,7 @@ class RemoveFile(Everywhere):
     workspaces: Workspaces
     offered: ClassVar[Offered] = REMOVE_FILE
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         path = tool.text(arguments, "path")
         workspace = await self.workspaces.of(errand)
         await workspace.files.remove(path)
@@ -421,7 +421,7 @@ class WriteFile(Everywhere):
     workspaces: Workspaces
     offered: ClassVar[Offered] = WRITE_FILE
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         path, body = tool.text(arguments, "path"), tool.body(arguments)
         if not arguments.keys() & {"text", "base64"}:
             raise NothingToWrite(path)

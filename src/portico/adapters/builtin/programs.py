@@ -9,14 +9,14 @@ from typing import ClassVar, Final
 
 from portico.adapters.builtin import tool
 from portico.adapters.builtin.files import Workspace, Workspaces
-from portico.adapters.builtin.tool import Errand, Everywhere, Offered, hints, schema, told
-from portico.gateway.core.calls import Answer
+from portico.adapters.builtin.tool import Everywhere, Offered, ToolInvocation, hints, schema, told
+from portico.gateway.core.calls import ToolResult
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
-from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.errors import SandboxUnavailable
+from portico.sandbox.core.profile import Limits, SandboxCommand
 from portico.sandbox.core.requests import CodeLimits, CodeOutcome, End, Outcome
-from portico.sandbox.requests import Box, Interpreter
+from portico.sandbox.requests import Interpreter, Sandbox
 
 OpenInterpreter = Callable[[], Awaitable[Interpreter]]
 
@@ -68,7 +68,7 @@ class RunCode(Everywhere):
     open_interpreter: OpenInterpreter
     offered: ClassVar[Offered] = RUN_CODE
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         seconds = min(SECONDS, errand.seconds)
         limits = CodeLimits(seconds=seconds, whole_seconds=errand.seconds, memory=MEMORY)
         interpreter = await self.open_interpreter()
@@ -83,7 +83,7 @@ def _inputs(arguments: JsonObject) -> Mapping[str, JsonValue]:
     return inputs if isinstance(inputs, Mapping) else {}
 
 
-def _answer(outcome: CodeOutcome) -> Answer:
+def _answer(outcome: CodeOutcome) -> ToolResult:
     printed = f"printed:\n{outcome.printed}" if outcome.printed else ""
     if outcome.error is None:
         result = json.dumps(outcome.result, ensure_ascii=False)
@@ -110,8 +110,8 @@ LONGEST: Final = 30_000
 AT_ONCE: Final = 8
 """Commands of all callers together; the others wait in line."""
 
-OpenBox = Callable[[], Awaitable[Box]]
-"""Tries what this machine can hold, the first time. Raises `BoxUnavailable`."""
+OpenBox = Callable[[], Awaitable[Sandbox]]
+"""Tries what this machine can hold, the first time. Raises `SandboxUnavailable`."""
 
 SHELL: Final = Offered(
     {
@@ -176,11 +176,11 @@ class Shell:
     async def lacking(self) -> str | None:
         try:
             await self.open_box()
-        except BoxUnavailable as error:
+        except SandboxUnavailable as error:
             return f"There is no shell: {error} {error.fix or ''}".rstrip()
         return None
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         box, workspace = await self.open_box(), await self.workspaces.of(errand)
         seconds = min(SECONDS, errand.seconds)
         async with self.turns:
@@ -192,8 +192,8 @@ class Shell:
         return _shell_answer(outcome, seconds)
 
 
-def _order(command: str, workspace: Workspace) -> Order:
-    return Order(
+def _order(command: str, workspace: Workspace) -> SandboxCommand:
+    return SandboxCommand(
         program="/bin/sh",
         arguments=("-c", command),
         environment={
@@ -216,7 +216,7 @@ async def _limits(workspace: Workspace, seconds: float) -> Limits:
     )
 
 
-def _shell_answer(outcome: Outcome, seconds: float) -> Answer:
+def _shell_answer(outcome: Outcome, seconds: float) -> ToolResult:
     facts: JsonObject = {
         "exit_code": outcome.code,
         "stdout": outcome.output.decode(errors="replace"),

@@ -24,13 +24,26 @@ from portico.adapters.builtin.status import (
     NOTIFY,
     WORKFLOW_STATE,
 )
-from portico.adapters.builtin.tool import BuiltinTool, Errand, NothingBeside, refusal
+from portico.adapters.builtin.tool import BuiltinTool, NothingBeside, ToolInvocation, refusal
 from portico.adapters.builtin.web import FETCH, SEND_REQUEST
-from portico.gateway.core.calls import Answer, Phase, Seen, Target, Vitals
+from portico.gateway.core.calls import (
+    Phase,
+    ServerHealth,
+    ServerListing,
+    ToolResult,
+    UpstreamTarget,
+)
 from portico.gateway.core.errors import ToolNotFound, UpstreamDown, UpstreamTimedOut
-from portico.gateway.core.servers import BUILTIN, Era, Identity, Inside, Server, ServerId
+from portico.gateway.core.servers import (
+    BUILTIN,
+    Identity,
+    Inside,
+    ProtocolRevision,
+    Server,
+    ServerId,
+)
 from portico.gateway.discovery import KeepBuiltin
-from portico.gateway.ports import Line, Servers, Upstreams
+from portico.gateway.ports import ClientChannel, Servers, Upstreams
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
@@ -70,51 +83,51 @@ INSTRUCTIONS: Final = (
 _MARGIN: Final = 5.0
 """Seconds in which a tool that has met its own limit may still say so."""
 
-Place = tuple[SpaceId, str]
+ServerKey = tuple[SpaceId, str]
 """A space, and what the server is called there."""
 
 
 class BuiltinTools(NothingBeside):
     def __init__(self, tools: Sequence[BuiltinTool]) -> None:
         self._tools: Mapping[str, BuiltinTool] = {tool.offered.name: tool for tool in tools}
-        self._known: set[Place] = set()
+        self._known: set[ServerKey] = set()
         self._lacking: Sequence[str] = ()
-        self._calls: dict[Place, set[asyncio.Task[Answer]]] = {}
-        self._starts: Counter[Place] = Counter()
+        self._calls: dict[ServerKey, set[asyncio.Task[ToolResult]]] = {}
+        self._starts: Counter[ServerKey] = Counter()
 
     def knows(self, space: SpaceId, server: str) -> bool:
         return (space, server) in self._known
 
-    async def look(self, target: Target) -> Seen:
+    async def look(self, target: UpstreamTarget) -> ServerListing:
         """Without those that this machine cannot hold."""
         self._known.add(_place(target))
         found = {name: await tool.lacking() for name, tool in self._tools.items()}
         self._lacking = [reason for reason in found.values() if reason is not None]
         self._starts[_place(target)] += 1
         there = [self._tools[name] for name, reason in found.items() if reason is None]
-        return Seen(
+        return ServerListing(
             identity=Identity("Portico", VERSION),
-            era=Era.MODERN,
+            protocol_revision=ProtocolRevision.MODERN,
             instructions=INSTRUCTIONS,
             tools=[tool.offered.definition for tool in there],
         )
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,  # noqa: ARG002 # none of them asks back
-    ) -> Answer:
+        line: ClientChannel | None = None,  # noqa: ARG002 # none of them asks back
+    ) -> ToolResult:
         found = self._tools.get(tool)
         if found is None:
             raise ToolNotFound(f"{target.server}.{tool}")
         if target.caller is None:
             raise UpstreamDown(target.server, "nobody is calling")
         seconds = timeout.total_seconds()
-        errand = Errand(
+        errand = ToolInvocation(
             space=target.space,
             caller=target.caller,
             seconds=seconds,
@@ -124,8 +137,8 @@ class BuiltinTools(NothingBeside):
         return await self._counted(target, f"{target.server}.{tool}", work, seconds)
 
     async def _counted(
-        self, target: Target, what: str, work: asyncio.Task[Answer], seconds: float
-    ) -> Answer:
+        self, target: UpstreamTarget, what: str, work: asyncio.Task[ToolResult], seconds: float
+    ) -> ToolResult:
         """Cancelled with its caller; and when the server is stopped."""
         place = _place(target)
         self._known.add(place)
@@ -151,9 +164,9 @@ class BuiltinTools(NothingBeside):
             task.cancel()
         await asyncio.gather(*stopped, return_exceptions=True)
 
-    def vitals(self, space: SpaceId, server: str) -> Vitals:
+    def health(self, space: SpaceId, server: str) -> ServerHealth:
         calls = len(self._calls.get((space, server), ()))
-        return Vitals(
+        return ServerHealth(
             phase=Phase.RUNNING if calls else Phase.IDLE,
             starts=self._starts[space, server],
             calls_now=calls,
@@ -161,7 +174,7 @@ class BuiltinTools(NothingBeside):
         )
 
 
-def _place(target: Target) -> Place:
+def _place(target: UpstreamTarget) -> ServerKey:
     return target.space, target.server
 
 
@@ -171,7 +184,7 @@ def _being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def _within(tool: BuiltinTool, arguments: JsonObject, errand: Errand) -> Answer:
+async def _within(tool: BuiltinTool, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
     """Raises `TimeoutError` where a tool has not kept its own limits."""
     async with asyncio.timeout(errand.seconds + _MARGIN):
         try:
@@ -238,44 +251,49 @@ class RoutedUpstreams:
         self._inside = inside
         self._outside = outside
 
-    def _way(self, target: Target) -> Upstreams:
+    def _way(self, target: UpstreamTarget) -> Upstreams:
         if not isinstance(target.launch, Inside):
             return self._outside
         return self._inside.get(target.launch.name, self._outside)
 
-    async def look(self, target: Target) -> Seen:
+    async def look(self, target: UpstreamTarget) -> ServerListing:
         return await self._way(target).look(target)
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,
-    ) -> Answer:
+        line: ClientChannel | None = None,
+    ) -> ToolResult:
         return await self._way(target).call(target, tool, arguments, timeout=timeout, line=line)
 
     async def read_resource(
-        self, target: Target, uri: str, *, timeout: timedelta, line: Line | None = None
+        self,
+        target: UpstreamTarget,
+        uri: str,
+        *,
+        timeout: timedelta,
+        line: ClientChannel | None = None,
     ) -> JsonObject:
         return await self._way(target).read_resource(target, uri, timeout=timeout, line=line)
 
     async def get_prompt(
         self,
-        target: Target,
+        target: UpstreamTarget,
         name: str,
         arguments: Mapping[str, str],
         *,
         timeout: timedelta,
-        line: Line | None = None,
+        line: ClientChannel | None = None,
     ) -> JsonObject:
         way = self._way(target)
         return await way.get_prompt(target, name, arguments, timeout=timeout, line=line)
 
     async def complete(
-        self, target: Target, params: JsonObject, *, timeout: timedelta
+        self, target: UpstreamTarget, params: JsonObject, *, timeout: timedelta
     ) -> JsonObject:
         return await self._way(target).complete(target, params, timeout=timeout)
 
@@ -285,6 +303,6 @@ class RoutedUpstreams:
             await part.stop(space, server)
         await self._outside.stop(space, server)
 
-    def vitals(self, space: SpaceId, server: str) -> Vitals:
+    def health(self, space: SpaceId, server: str) -> ServerHealth:
         ours = (part for part in self._inside.values() if part.knows(space, server))
-        return next(ours, self._outside).vitals(space, server)
+        return next(ours, self._outside).health(space, server)

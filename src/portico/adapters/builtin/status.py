@@ -9,15 +9,15 @@ from typing import ClassVar, Final, Protocol
 from portico.adapters.builtin import tool as given
 from portico.adapters.builtin.tool import (
     AboutTheHouse,
-    BadBody,
-    Errand,
+    InvalidBody,
     Offered,
+    ToolInvocation,
     hints,
     schema,
     told,
 )
 from portico.agents.core.model_requests import ModelInfo
-from portico.gateway.core.calls import Answer, Figures
+from portico.gateway.core.calls import CallStats, ToolResult
 from portico.gateway.policy_targets import Weighed
 from portico.guard.core.access_request import Allowed, Decision, Denied, NeedsApproval
 from portico.kernel.effect import Effect
@@ -92,23 +92,25 @@ CHECK_PERMISSION: Final = Offered(
 class CheckPermission(AboutTheHouse[Weigh]):
     offered: ClassVar[Offered] = CHECK_PERMISSION
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         tool, wanted = given.text(arguments, "tool"), arguments.get("arguments")
-        weighed = await self.door(errand.asker, tool, wanted if isinstance(wanted, dict) else None)
+        weighed = await self.door(
+            errand.requester, tool, wanted if isinstance(wanted, dict) else None
+        )
         decision = weighed.decision
         word = _WORDS[type(decision)]
         sentence = _SENTENCES[word].format(tool=tool)
         lines = [
             f"{sentence}: {decision.reason} ({decision.rule}).",
-            *(f"The arguments do not fit: {flaw}" for flaw in weighed.flaws),
+            *(f"The arguments do not fit: {flaw}" for flaw in weighed.field_errors),
         ]
         facts: JsonObject = {
             "tool": tool,
             "decision": word,
             "rule": decision.rule,
             "reason": decision.reason,
-            "effect": str(weighed.aim.effect),
-            "flaws": [*weighed.flaws],
+            "effect": str(weighed.target.effect),
+            "flaws": [*weighed.field_errors],
         }
         return told("\n".join(lines), facts)
 
@@ -120,7 +122,7 @@ _MOST: Final = 90 * _DAY
 class OwnFigures(Protocol):
     async def __call__(
         self, caller: Principal, /, *, server: str | None = None, within: timedelta
-    ) -> Sequence[Figures]: ...
+    ) -> Sequence[CallStats]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +140,7 @@ Spending = Callable[[Principal, timedelta], Awaitable[Spent]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    figures: OwnFigures
+    metrics: OwnFigures
     spending: Spending | None = None
 
 
@@ -208,14 +210,14 @@ METRICS: Final = Offered(
 class Metrics(AboutTheHouse[Measures]):
     offered: ClassVar[Offered] = METRICS
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         within = timedelta(hours=given.number(arguments, "hours", _DAY))
         server = given.text(arguments, "server") or None
         measures = self.door
-        figures = await measures.figures(errand.asker, server=server, within=within)
+        figures = await measures.metrics(errand.requester, server=server, within=within)
         spent = None
-        if measures.spending is not None and not errand.asker.shared:
-            spent = await measures.spending(errand.asker, within)
+        if measures.spending is not None and not errand.requester.shared:
+            spent = await measures.spending(errand.requester, within)
         lines = [_line(each) for each in figures] or ["You have called nothing in this time."]
         if spent is not None:
             lines.append(_spent_line(spent))
@@ -226,12 +228,12 @@ class Metrics(AboutTheHouse[Measures]):
         return told("\n".join(lines), facts)
 
 
-def _line(its: Figures) -> str:
+def _line(its: CallStats) -> str:
     p50, p95 = _millis(its.p50), _millis(its.p95)
     return f"{its.name}  {its.calls} calls, {its.failures} failed, {p50:g} ms, p95 {p95:g} ms"
 
 
-def _facts(its: Figures) -> JsonObject:
+def _facts(its: CallStats) -> JsonObject:
     return {
         "name": its.name,
         "calls": its.calls,
@@ -324,11 +326,11 @@ MODELS_INFO: Final = Offered(
 class ModelsInfo(AboutTheHouse[Models]):
     offered: ClassVar[Offered] = MODELS_INFO
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         wanted = given.text(arguments, "search").lower()
         limit = given.number(arguments, "limit", _USUAL)
         found = [
-            model for model in await self.door(errand.asker) if wanted in str(model.ref).lower()
+            model for model in await self.door(errand.requester) if wanted in str(model.ref).lower()
         ]
         shown, more = found[:limit], len(found) > limit
         lines = [_model_line(model) for model in shown] or ["There is no such model here."]
@@ -395,20 +397,20 @@ NOTIFY: Final = Offered(
 class Notify(AboutTheHouse[Tell]):
     offered: ClassVar[Offered] = NOTIFY
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         title = _writable(given.text(arguments, "title"))
         text = _writable(given.text(arguments, "text"))
-        label = await self.door(errand.asker, title, text)
+        label = await self.door(errand.requester, title, text)
         words = f"Told to everybody here who may know what is {label}."
         return told(words, {"label": str(label)})
 
 
 def _writable(text: str) -> str:
-    """Raises `BadBody`."""
+    """Raises `InvalidBody`."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BadBody("there is half of a surrogate pair in it") from error
+        raise InvalidBody("there is half of a surrogate pair in it") from error
     return text.replace("\0", "")
 
 
@@ -496,13 +498,13 @@ WORKFLOW_STATE: Final = Offered(
 class WorkflowState(AboutTheHouse[OwnRuns]):
     offered: ClassVar[Offered] = WORKFLOW_STATE
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         named = given.text(arguments, "run")
         if named:
-            runs = [await self.door.one(errand.asker, RunId.parse(named))]
+            runs = [await self.door.one(errand.requester, RunId.parse(named))]
         else:
             limit = given.number(arguments, "limit", _WORKFLOW_STATE_USUAL)
-            runs = [*await self.door.latest(errand.asker, limit=limit)]
+            runs = [*await self.door.latest(errand.requester, limit=limit)]
         words = "\n".join(_lines(run) for run in runs) or "You have started no run yet."
         return told(words, {"runs": [*map(_workflow_facts, runs)]})
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
-from portico.gateway.core.calls import Answer, Target
+from portico.gateway.core.calls import ToolResult, UpstreamTarget
 from portico.gateway.core.errors import OfferNotFound, UpstreamDown
 from portico.gateway.core.servers import BUILTIN
-from portico.gateway.ports import Line
+from portico.gateway.ports import ClientChannel
 from portico.kernel.effect import Effect
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
@@ -23,7 +23,7 @@ from portico.kernel.principal import Principal
 #
 # PorticoError
 # ├── WorkspaceFull   no more fits into the workspace
-# ├── BadBody         no text, and no bytes as they are written in base64
+# ├── InvalidBody     no text, and no bytes as they are written in base64
 # ├── OneOfTwo        two ways to say the same, and both were used
 # └── NothingToWrite  none of them was
 
@@ -42,9 +42,10 @@ class WorkspaceFull(PorticoError):
         self.largest = largest
 
 
-class BadBody(PorticoError):
+class InvalidBody(PorticoError):
     kind = Kind.INVALID
     code = "bad_body"
+    type_name = "BadBody"
     title = "Not what can be written or sent"
     fix = "Give `text` in Unicode, or bytes as `base64`: its standard alphabet, with padding."
 
@@ -82,11 +83,11 @@ _WRITTEN: Final = re.compile(
 )
 
 
-def told(words: str, structured: JsonObject, *, failed: bool = False) -> Answer:
-    return Answer([{"type": "text", "text": words}], structured, failed=failed)
+def told(words: str, structured: JsonObject, *, failed: bool = False) -> ToolResult:
+    return ToolResult([{"type": "text", "text": words}], structured, failed=failed)
 
 
-def refusal(error: PorticoError) -> Answer:
+def refusal(error: PorticoError) -> ToolResult:
     """A journey that broke inside a tool is that tool's failure, with what to do about it."""
     fix = {} if error.fix is None else {"fix": error.fix}
     words = " ".join([str(error), *fix.values()])
@@ -137,7 +138,7 @@ def texts(arguments: JsonObject, name: str) -> Mapping[str, str]:
 
 
 def body(arguments: JsonObject) -> bytes:
-    """From `text` or `base64`, or nothing at all. Raises `BadBody`, `OneOfTwo`."""
+    """From `text` or `base64`, or nothing at all. Raises `InvalidBody`, `OneOfTwo`."""
     if "text" in arguments and "base64" in arguments:
         raise OneOfTwo("text", "base64")
     try:
@@ -145,9 +146,9 @@ def body(arguments: JsonObject) -> bytes:
             return b64decode(text(arguments, "base64"), validate=True)
         return text(arguments, "text").encode()
     except UnicodeEncodeError as error:
-        raise BadBody("there is half of a surrogate pair in it") from error
+        raise InvalidBody("there is half of a surrogate pair in it") from error
     except (binascii.Error, ValueError) as error:
-        raise BadBody("it is not base64") from error
+        raise InvalidBody("it is not base64") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class Offered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
+class ToolInvocation:
     """On whose behalf a tool is called, and for how long at most."""
 
     space: SpaceId
@@ -173,7 +174,7 @@ class Errand:
     """The caller with all that they may; nobody where something is read before it is asked for."""
 
     @property
-    def asker(self) -> Principal:
+    def requester(self) -> Principal:
         """Raises `UpstreamDown`."""
         if self.acting is None:
             raise UpstreamDown(BUILTIN, "nobody is calling")
@@ -187,7 +188,7 @@ class BuiltinTool(Protocol):
         """Why it cannot be offered on this machine, if it cannot."""
         ...
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         """`arguments` are as its schema asks for. Any `PorticoError` is its own failure."""
         ...
 
@@ -250,28 +251,28 @@ def hints(
 class NothingBeside:
     async def read_resource(
         self,
-        target: Target,  # noqa: ARG002 # it has none
+        target: UpstreamTarget,  # noqa: ARG002 # it has none
         uri: str,
         *,
         timeout: timedelta,  # noqa: ARG002 # it has none
-        line: Line | None = None,  # noqa: ARG002 # it has none
+        line: ClientChannel | None = None,  # noqa: ARG002 # it has none
     ) -> JsonObject:
         raise OfferNotFound("resource", uri)
 
     async def get_prompt(
         self,
-        target: Target,  # noqa: ARG002 # it has none
+        target: UpstreamTarget,  # noqa: ARG002 # it has none
         name: str,
         arguments: Mapping[str, str],  # noqa: ARG002 # it has none
         *,
         timeout: timedelta,  # noqa: ARG002 # it has none
-        line: Line | None = None,  # noqa: ARG002 # it has none
+        line: ClientChannel | None = None,  # noqa: ARG002 # it has none
     ) -> JsonObject:
         raise OfferNotFound("prompt", name)
 
     async def complete(
         self,
-        target: Target,  # noqa: ARG002 # it has none
+        target: UpstreamTarget,  # noqa: ARG002 # it has none
         params: JsonObject,  # noqa: ARG002 # it has none
         *,
         timeout: timedelta,  # noqa: ARG002 # it has none

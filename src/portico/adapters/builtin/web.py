@@ -7,16 +7,16 @@ from typing import ClassVar, Final
 
 from portico.adapters.builtin import tool
 from portico.adapters.builtin.tool import (
-    Errand,
     Everywhere,
     Offered,
+    ToolInvocation,
     content,
     hints,
     schema,
     told,
     words_of,
 )
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.sandbox.core.profile import Fetched, Request
@@ -59,7 +59,7 @@ GIVES: Final = schema(
 )
 
 
-def answer(fetched: Fetched) -> Answer:
+def answer(fetched: Fetched) -> ToolResult:
     kind = _header(fetched.headers, "content-type")
     shown = content(fetched.body, _charset(kind))
     facts: JsonObject = {
@@ -111,7 +111,7 @@ class Fetch(Everywhere):
     open_web: OpenWeb
     offered: ClassVar[Offered] = FETCH
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         request = Request(
             url=tool.text(arguments, "url"),
             method=tool.text(arguments, "method", "GET"),
@@ -160,7 +160,7 @@ class SendRequest(Everywhere):
     open_web: OpenWeb
     offered: ClassVar[Offered] = SEND_REQUEST
 
-    async def __call__(self, arguments: JsonObject, errand: Errand) -> Answer:
+    async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
         request = Request(
             url=tool.text(arguments, "url"),
             method=tool.text(arguments, "method"),

@@ -11,11 +11,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from portico.adapters.cli_debaters.programs import CLEARANCE, Heard, Program, table
+from portico.adapters.cli_debaters.programs import CLEARANCE, Program, ProgramOutput, table
 from portico.adapters.mcp import processes
 from portico.adapters.system.removing import remove_tree
-from portico.debate.core.debaters import Voice, VoiceAsk, VoiceKind, VoiceReply, VoiceState
-from portico.debate.core.errors import VoiceAway, VoiceBroke, VoiceNotCleared, VoiceNotFound
+from portico.debate.core.debaters import (
+    Debater,
+    DebaterKind,
+    DebaterReply,
+    DebaterRequest,
+    DebaterStatus,
+)
+from portico.debate.core.errors import (
+    DebaterInterrupted,
+    DebaterNotCleared,
+    DebaterNotFound,
+    DebaterUnavailable,
+)
 from portico.kernel.budget import Cost, Tokenizer, Tokens
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
@@ -233,7 +244,7 @@ _WORDS: Final = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramVoices:
+class ProgramDebaters:
     programs: Mapping[str, Program]
     environment: Mapping[str, str]
     """Ours; of which each is given only what it needs."""
@@ -242,57 +253,61 @@ class ProgramVoices:
     clearance: Label = CLEARANCE
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
-    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[VoiceState]:  # noqa: ARG002 # they are the machine's, and the same for all
+    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[DebaterStatus]:  # noqa: ARG002 # they are the machine's, and the same for all
         async with asyncio.TaskGroup() as asked:
             tasks = {
                 program.name: asked.create_task(self.availability.why_away(program, fresh=fresh))
                 for program in self.programs.values()
             }
         return [
-            VoiceState(
-                voice=self._voice(self.programs[name]),
+            DebaterStatus(
+                debater=self._voice(self.programs[name]),
                 available=task.result() is None,
                 why=task.result(),
             )
             for name, task in tasks.items()
         ]
 
-    async def named(self, caller: Principal, target: str) -> Voice:  # noqa: ARG002 # the same for all
-        """Raises `VoiceNotFound`, `VoiceAway`."""
+    async def named(self, caller: Principal, target: str) -> Debater:  # noqa: ARG002 # the same for all
+        """Raises `DebaterNotFound`, `DebaterUnavailable`."""
         program = self.programs.get(target.removeprefix(PREFIX))
         if program is None:
-            raise VoiceNotFound(target)
+            raise DebaterNotFound(target)
         why = await self.availability.why_away(program)
         if why is not None:
-            raise VoiceAway(target, why)
+            raise DebaterUnavailable(target, why)
         return self._voice(program)
 
-    async def ask(self, ask: VoiceAsk, hear: Callable[[str], None]) -> VoiceReply:
-        name, program = ask.voice.name, self.programs.get(ask.voice.target)
+    async def ask(self, ask: DebaterRequest, hear: Callable[[str], None]) -> DebaterReply:
+        name, program = ask.debater.name, self.programs.get(ask.debater.target)
         if program is None:
-            gone = f"debate.programs has no {ask.voice.target!r} any more. Set it again."
-            raise VoiceAway(name, gone)
+            gone = f"debate.programs has no {ask.debater.target!r} any more. Set it again."
+            raise DebaterUnavailable(name, gone)
         if not self.clearance.covers(ask.label):
-            raise VoiceNotCleared(name, ask.label)
-        heard = Heard()
+            raise DebaterNotCleared(name, ask.label)
+        heard = ProgramOutput()
         try:
             async with asyncio.timeout(ask.timeout.total_seconds()), self._turns:
                 why = await self._spoken(program, ask, heard, hear)
         except TimeoutError as error:
             late = f"it had not answered within {ask.timeout.total_seconds():.0f} seconds."
-            raise VoiceBroke(name, late, self._known(ask, heard)) from error
+            raise DebaterInterrupted(name, late, self._known(ask, heard)) from error
         except SaidTooMuch as error:
             much = "it said more than anybody reads."
-            raise VoiceBroke(name, much, self._known(ask, heard)) from error
+            raise DebaterInterrupted(name, much, self._known(ask, heard)) from error
         except OSError as error:
             gone = f"it cannot be started ({error.strerror}). See `portico debate voices --fresh`."
-            raise VoiceAway(name, gone) from error
+            raise DebaterUnavailable(name, gone) from error
         if why is not None or not heard.text.strip():
-            raise VoiceBroke(name, why or "its answer is empty.", self._known(ask, heard))
+            raise DebaterInterrupted(name, why or "its answer is empty.", self._known(ask, heard))
         return self._replied(ask, heard)
 
     async def _spoken(
-        self, program: Program, ask: VoiceAsk, heard: Heard, hear: Callable[[str], None]
+        self,
+        program: Program,
+        ask: DebaterRequest,
+        heard: ProgramOutput,
+        hear: Callable[[str], None],
     ) -> str | None:
         """Why it gave no answer, if it did not. Raises `SaidTooMuch`, `OSError`."""
         folder = await asyncio.to_thread(_private_folder)
@@ -313,48 +328,48 @@ class ProgramVoices:
             await asyncio.to_thread(remove_tree, folder)
 
     async def _heard(
-        self, program: Program, running: Running, heard: Heard, hear: Callable[[str], None]
+        self, program: Program, running: Running, heard: ProgramOutput, hear: Callable[[str], None]
     ) -> None:
         async with aclosing(running.lines()) as lines:
             async for line in lines:
                 event = _event(line)
-                if event and (piece := program.dialect.hear(event, heard)):
+                if event and (piece := program.dialect.receive(event, heard)):
                     hear(piece)
                 if heard.ended:
                     return
 
-    def _voice(self, program: Program) -> Voice:
-        return Voice(
+    def _voice(self, program: Program) -> Debater:
+        return Debater(
             name=f"{PREFIX}{program.name}",
-            kind=VoiceKind.PROGRAM,
+            kind=DebaterKind.PROGRAM,
             target=program.name,
             family=program.dialect.family,
             bounded=False,
-            most_output=USUAL_OUTPUT,
+            max_output_tokens=USUAL_OUTPUT,
             clearance=self.clearance,
         )
 
-    def _replied(self, ask: VoiceAsk, heard: Heard) -> VoiceReply:
+    def _replied(self, ask: DebaterRequest, heard: ProgramOutput) -> DebaterReply:
         prompt, output = self._tokens(ask, heard)
-        return VoiceReply(
+        return DebaterReply(
             text=heard.text,
             prompt_tokens=prompt,
             output_tokens=output,
             cost=self._cost(ask, heard),
-            overrun=max(prompt + output - ask.prompt_tokens - ask.most_output, 0),
-            model=heard.model or ask.voice.target,
+            overrun=max(prompt + output - ask.prompt_tokens - ask.max_output_tokens, 0),
+            model=heard.model or ask.debater.target,
         )
 
-    def _tokens(self, ask: VoiceAsk, heard: Heard) -> tuple[int, int]:
+    def _tokens(self, ask: DebaterRequest, heard: ProgramOutput) -> tuple[int, int]:
         """It reads more than it is told: instructions of its own, and what it said before."""
         written = self.tokenizer.count(heard.text)
         return max(heard.input, ask.prompt_tokens), max(heard.output, written)
 
-    def _known(self, ask: VoiceAsk, heard: Heard) -> Cost | None:
+    def _known(self, ask: DebaterRequest, heard: ProgramOutput) -> Cost | None:
         """None of one that did not come to say what it has used."""
         return self._cost(ask, heard) if heard.ended else None
 
-    def _cost(self, ask: VoiceAsk, heard: Heard) -> Cost:
+    def _cost(self, ask: DebaterRequest, heard: ProgramOutput) -> Cost:
         prompt, output = self._tokens(ask, heard)
         return Cost(tokens=Tokens(prompt + output), money=heard.money, calls=1)
 
@@ -371,7 +386,7 @@ def _event(line: bytes) -> JsonObject:
         return {}
 
 
-def _why(heard: Heard, code: int, complained: str) -> str | None:
+def _why(heard: ProgramOutput, code: int, complained: str) -> str | None:
     if heard.problem is None and code == 0:
         return None
     last = next((line for line in reversed(complained.splitlines()) if line.strip()), "")

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from portico.adapters.mcp.processes import scrubbed
-from portico.debate.core.debaters import VoiceAsk
+from portico.debate.core.debaters import DebaterRequest
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label, Level
 
@@ -31,7 +31,7 @@ class Call:
 
 
 @dataclass(slots=True, kw_only=True)
-class Heard:
+class ProgramOutput:
     """What it has said so far."""
 
     text: str = ""
@@ -71,11 +71,11 @@ class Dialect(Protocol):
         """Whether it is set up otherwise than by logging in."""
         ...
 
-    def call(self, ask: VoiceAsk, folder: Path) -> Call:
+    def call(self, ask: DebaterRequest, folder: Path) -> Call:
         """`folder` is private, and gone afterwards."""
         ...
 
-    def hear(self, event: JsonObject, heard: Heard) -> str:
+    def receive(self, event: JsonObject, heard: ProgramOutput) -> str:
         """What is new of its answer by this line."""
         ...
 
@@ -152,7 +152,7 @@ class Claude:
     def needs_no_login(self, environment: Mapping[str, str]) -> bool:
         return not _ELSEWHERE.isdisjoint(environment)
 
-    def call(self, ask: VoiceAsk, folder: Path) -> Call:
+    def call(self, ask: DebaterRequest, folder: Path) -> Call:
         system = folder / "system.md"
         system.write_text(ask.system)
         return Call(
@@ -165,7 +165,7 @@ class Claude:
             },
         )
 
-    def hear(self, event: JsonObject, heard: Heard) -> str:
+    def receive(self, event: JsonObject, heard: ProgramOutput) -> str:
         match event.get("type"):
             case "system":
                 heard.model = words(event.get("model")) or heard.model
@@ -177,7 +177,7 @@ class Claude:
                 pass
         return ""
 
-    def _piece(self, event: JsonObject, heard: Heard) -> str:
+    def _piece(self, event: JsonObject, heard: ProgramOutput) -> str:
         if event.get("type") == "message_start":
             heard.text = ""  # what it said before it went on is no part of its answer
         delta = table(event.get("delta"))
@@ -187,7 +187,7 @@ class Claude:
         heard.text += piece
         return piece
 
-    def _end(self, event: JsonObject, heard: Heard) -> None:
+    def _end(self, event: JsonObject, heard: ProgramOutput) -> None:
         heard.ended = True
         usage, said = table(event.get("usage")), words(event.get("result"))
         heard.input = sum(whole(usage.get(name)) for name in _READ)
@@ -249,7 +249,7 @@ class Codex:
             return False
         return str(settings.get("model_provider", "openai")) != "openai"
 
-    def call(self, ask: VoiceAsk, folder: Path) -> Call:
+    def call(self, ask: DebaterRequest, folder: Path) -> Call:
         instructions = folder / "instructions.md"
         instructions.write_text(ask.system)
         its = ["-c", f"model_instructions_file={json.dumps(str(instructions))}"]
@@ -259,7 +259,7 @@ class Codex:
             its += ["--output-schema", str(schema)]
         return Call(arguments=(*_CODEX_USUAL, *its, "-"), given=ask.prompt)
 
-    def hear(self, event: JsonObject, heard: Heard) -> str:
+    def receive(self, event: JsonObject, heard: ProgramOutput) -> str:
         match event.get("type"):
             case "item.completed":
                 return self._item(table(event.get("item")), heard)
@@ -279,7 +279,7 @@ class Codex:
                 pass
         return ""
 
-    def _item(self, item: JsonObject, heard: Heard) -> str:
+    def _item(self, item: JsonObject, heard: ProgramOutput) -> str:
         """The last message is its answer; those before it are said on the way."""
         if item.get("type") != "agent_message":
             return ""
@@ -339,7 +339,7 @@ class Gemini:
         security = table(table(settings.get("security")).get("auth"))
         return bool(security.get("selectedType") or settings.get("selectedAuthType"))
 
-    def call(self, ask: VoiceAsk, folder: Path) -> Call:
+    def call(self, ask: DebaterRequest, folder: Path) -> Call:
         system, policy = folder / "system.md", folder / "policy.toml"
         system.write_text(ask.system)
         policy.write_text(_NO_TOOLS)
@@ -350,7 +350,7 @@ class Gemini:
             environment={"GEMINI_SYSTEM_MD": str(system), "GEMINI_TELEMETRY_ENABLED": "false"},
         )
 
-    def hear(self, event: JsonObject, heard: Heard) -> str:
+    def receive(self, event: JsonObject, heard: ProgramOutput) -> str:
         match event.get("type"):
             case "init":
                 heard.model = words(event.get("model"))
@@ -366,7 +366,7 @@ class Gemini:
                 pass
         return ""
 
-    def _end(self, event: JsonObject, heard: Heard) -> None:
+    def _end(self, event: JsonObject, heard: ProgramOutput) -> None:
         stats, error = table(event.get("stats")), table(event.get("error"))
         heard.ended = True
         heard.input = whole(stats.get("input_tokens"))

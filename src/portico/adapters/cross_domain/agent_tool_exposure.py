@@ -8,14 +8,14 @@ from typing import Final
 
 from portico.agents.core.model_requests import ToolShown
 from portico.agents.core.tool_calls import CALL, SEARCH, Offer
-from portico.gateway.catalog import Catalogues
-from portico.gateway.catalog_snapshot import LiveTool, Shelf
-from portico.gateway.core.calls import Answer
+from portico.gateway.catalog import Catalogs
+from portico.gateway.catalog_snapshot import CallableTool, CatalogSnapshot
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef, vendor_names
 from portico.gateway.core.results import pages, text_of
 from portico.gateway.core.servers import AGENTS
 from portico.gateway.core.untrusted_text import cut
-from portico.gateway.search import LookUp
+from portico.gateway.search import RankTools
 from portico.kernel.budget import Tokenizer
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
@@ -27,7 +27,7 @@ _NOTHING: Final = "It was done, and answered nothing."
 _UNKNOWN: Final = "It was done. Nobody knows what it answered."
 
 
-def words_of_answer(answer: Answer) -> str:
+def words_of_answer(answer: ToolResult) -> str:
     others = [_named(block) for block in answer.content if not _has_text(block)]
     text = text_of(answer)
     if not text and answer.structured is not None:
@@ -41,7 +41,7 @@ def words_of_document(document: JsonObject) -> str:
     blocks = content if isinstance(content, Sequence) and not isinstance(content, str) else ()
     if not blocks and document.get("text") is None and document.get("json") is None:
         return _UNKNOWN
-    answer = Answer(
+    answer = ToolResult(
         [block for block in blocks if isinstance(block, Mapping)],
         document.get("structuredContent"),
     )
@@ -135,8 +135,8 @@ OWN: Final = (_SEARCH, _CALL, _READ)
 
 @dataclass(slots=True, kw_only=True)
 class Offers:
-    catalogues: Catalogues
-    look_up: LookUp
+    catalogues: Catalogs
+    look_up: RankTools
     tokenizer: Tokenizer
     _known: OrderedDict[tuple[object, str, int, int], Offer] = field(default_factory=OrderedDict)
 
@@ -154,7 +154,7 @@ class Offers:
         return found
 
     async def _offer(
-        self, caller: Principal, shelf: Shelf, words: str, most: int, tokens: int
+        self, caller: Principal, shelf: CatalogSnapshot, words: str, most: int, tokens: int
     ) -> Offer:
         if len(shelf.tools) < most:
             every = [shelf.tools[ref] for ref in sorted(shelf.tools)]
@@ -168,15 +168,15 @@ class Offers:
         return Offer(shown=[*OWN, *shown], names=_names(named, best), searched=True)
 
     async def _best(
-        self, caller: Principal, shelf: Shelf, words: str, most: int, tokens: int
-    ) -> Sequence[LiveTool]:
+        self, caller: Principal, shelf: CatalogSnapshot, words: str, most: int, tokens: int
+    ) -> Sequence[CallableTool]:
         if most <= 0 or not words.strip():
             return []
         finder = await self.catalogues.finder(caller)
         matches = await self.look_up(finder, [words], most)
         named = vendor_names(shelf.tools)
         left = tokens - sum(map(self._size, OWN))
-        best: list[LiveTool] = []
+        best: list[CallableTool] = []
         for match in matches.found[:most]:
             tool = shelf.tools.get(match.ref)
             size = 0 if tool is None else self._size(_shown(tool, named))
@@ -191,7 +191,7 @@ class Offers:
         )
 
 
-def _shown(tool: LiveTool, named: Mapping[ToolRef, str]) -> ToolShown:
+def _shown(tool: CallableTool, named: Mapping[ToolRef, str]) -> ToolShown:
     its = tool.definition
     told = cut(its.description or its.title, _LONGEST)
     return ToolShown(named[tool.ref], told, _object(its.input_schema))
@@ -202,13 +202,13 @@ def _object(schema: JsonObject) -> JsonObject:
     return schema if schema.get("type") == "object" else {**schema, "type": "object"}
 
 
-def _names(named: Mapping[ToolRef, str], tools: Sequence[LiveTool]) -> Mapping[str, str]:
+def _names(named: Mapping[ToolRef, str], tools: Sequence[CallableTool]) -> Mapping[str, str]:
     return {READ: READ, **{named[tool.ref]: str(tool.ref) for tool in tools}}
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayToolNames:
-    catalogues: Catalogues
+    catalogues: Catalogs
 
     async def names(self, caller: Principal) -> Sequence[str]:
         shelf = await self.catalogues.offered(caller)

@@ -16,31 +16,43 @@ from portico.adapters.cross_domain.agent_tool_exposure import (
     words_of_error,
     words_of_refusal,
 )
-from portico.agents.core.activation import RunGiven
+from portico.agents.core.activation import RunInput
 from portico.agents.core.agents import Agent
 from portico.agents.core.errors import AgentRunOver, ToolNotAllowed
-from portico.agents.core.events import Noted, ToolWaits
-from portico.agents.core.tool_calls import SEARCH, Acts, Early, Given, Offer, Wanted
+from portico.agents.core.events import RunNotice, ToolCallAwaitingApproval
+from portico.agents.core.tool_calls import (
+    SEARCH,
+    Early,
+    Offer,
+    RenderedToolResult,
+    RequestedToolCall,
+    RunIdentity,
+)
 from portico.agents.core.traces import AgentRunStatus
-from portico.agents.ports import Identities, Talk, Traces
+from portico.agents.ports import AgentEventSink, Identities, Traces
 from portico.agents.runs import ended_of, still_wanted
 from portico.engine.core.errors import RunNotFound, StepFailed
 from portico.engine.core.runs import Discreet, Failure
-from portico.engine.execution import patiently
-from portico.engine.ports import RunBook
+from portico.engine.execution import retry_while_unavailable
+from portico.engine.ports import RunQueries
 from portico.gateway.calls import CallTool
-from portico.gateway.catalog import Catalogues
-from portico.gateway.core.calls import Called, KeptResult, ResultId
+from portico.gateway.catalog import Catalogs
+from portico.gateway.core.calls import Called, ResultId, StoredResult
 from portico.gateway.core.catalog_snapshot import ToolRef, vendor_names
-from portico.gateway.core.errors import BadArguments, BadToolRef, ResultNotFound, ToolNotFound
+from portico.gateway.core.errors import (
+    InvalidArguments,
+    InvalidToolRef,
+    ResultNotFound,
+    ToolNotFound,
+)
 from portico.gateway.core.servers import Inside
 from portico.gateway.core.surface import signature
 from portico.gateway.core.untrusted_text import cut
-from portico.gateway.ports import Line, Results
-from portico.gateway.search import FindTools, Found
+from portico.gateway.ports import ClientChannel, Results
+from portico.gateway.search import FindTools, SearchResult
 from portico.guard.approvals import Approvals, WithdrawApproval
-from portico.guard.authentication import AsTheyAre
-from portico.guard.core.access_request import Act, NeedsApproval
+from portico.guard.authentication import RevalidatePrincipal
+from portico.guard.core.access_request import AccessRequest, NeedsApproval
 from portico.guard.core.approvals import Approval, Status, Waiter
 from portico.guard.core.errors import Refused
 from portico.guard.core.rules import fits
@@ -56,16 +68,16 @@ from portico.kernel.principal import Principal
 from portico.workflows.core.plan_report import kept_words
 from portico.workflows.run_context import (
     Acting,
-    Broken,
-    Came,
-    Gave,
+    CallResult,
+    DependencyUnavailable,
     LeftOut,
     Outputs,
     PrivateSteps,
+    Succeeded,
     ThroughDurable,
     WentWrong,
 )
-from portico.workflows.step_calls import CallWish, OneCall
+from portico.workflows.step_calls import CallSpec, OneCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +87,14 @@ class Waits:
     approvals: Approvals
     withdraw: WithdrawApproval
     traces: Traces
-    talk: Talk
+    event_sink: AgentEventSink
 
-    async def for_approval(self, acts: Acts, wanted: Wanted, approval: ApprovalId) -> None:
+    async def for_approval(
+        self, acts: RunIdentity, wanted: RequestedToolCall, approval: ApprovalId
+    ) -> None:
         """Of a run that somebody has stopped meanwhile nobody is asked any more."""
         found = await self.approvals.get(acts.caller, approval)
-        told = ToolWaits(
+        told = ToolCallAwaitingApproval(
             turn=wanted.turn,
             call=wanted.call.id,
             tool=wanted.tool,
@@ -89,21 +103,21 @@ class Waits:
         )
         run, caller = acts.durable.run, acts.durable.caller
         await self.traces.mark(caller, run, AgentRunStatus.WAITING, label=acts.label)
-        await self.talk.tell(caller, run, told, label=acts.label)
+        await self.event_sink.publish(caller, run, told, label=acts.label)
         if await self.traces.stop_asked(caller, run):
             await self._withdrawn(acts.caller, found)
 
-    async def for_word(self, acts: Acts, wanted: Wanted) -> None:
+    async def for_word(self, acts: RunIdentity, wanted: RequestedToolCall) -> None:
         run = acts.durable.run
-        told = Noted(
+        told = RunNotice(
             code="uncertain",
             message=f"Nobody knows whether {wanted.tool} was done. Say what became of it: "
             f"portico agents resolve {run} {wanted.step} done | retry | skip",
         )
         await self.traces.mark(acts.durable.caller, run, AgentRunStatus.WAITING, label=acts.label)
-        await self.talk.tell(acts.durable.caller, run, told, label=acts.label)
+        await self.event_sink.publish(acts.durable.caller, run, told, label=acts.label)
 
-    async def over(self, acts: Acts) -> None:
+    async def over(self, acts: RunIdentity) -> None:
         run = acts.durable.run
         await self.traces.mark(acts.durable.caller, run, AgentRunStatus.RUNNING, label=acts.label)
 
@@ -113,7 +127,7 @@ class Waits:
 
 
 @dataclass(slots=True)
-class Asked:
+class PendingApproval:
     """What one call has asked people for, if it has."""
 
     approval: ApprovalId | None = None
@@ -124,10 +138,10 @@ class Asked:
 class AgentCall(ThroughDurable):
     """`Durable`, in the name of the agent, for one call of it."""
 
-    acts: Acts
-    wanted: Wanted
+    acts: RunIdentity
+    wanted: RequestedToolCall
     waits: Waits
-    asked: Asked = field(default_factory=Asked)
+    asked: PendingApproval = field(default_factory=PendingApproval)
 
     @property
     def caller(self) -> Principal:
@@ -138,8 +152,8 @@ class AgentCall(ThroughDurable):
             action = _not_begun
         return await self.inner.step(name, action, tries=tries)
 
-    async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
-        await self.inner.tell(name, type_, facts)
+    async def publish(self, name: str, type_: str, facts: JsonObject) -> None:
+        await self.inner.publish(name, type_, facts)
         approval = facts.get("approval")
         if type_ == "workflow.step_waiting" and isinstance(approval, str):
             self.asked.approval = ApprovalId.parse(approval)
@@ -155,10 +169,10 @@ class AgentCall(ThroughDurable):
         async def action(_key: str) -> JsonValue:
             with suppress(PorticoError):
                 if approval is None:
-                    await patiently(lambda: waits.for_word(acts, wanted))
+                    await retry_while_unavailable(lambda: waits.for_word(acts, wanted))
                 else:
                     asked = ApprovalId.parse(approval)
-                    await patiently(lambda: waits.for_approval(acts, wanted, asked))
+                    await retry_while_unavailable(lambda: waits.for_approval(acts, wanted, asked))
             return None
 
         self.asked.waited = True
@@ -171,7 +185,7 @@ class AgentCall(ThroughDurable):
 
         async def action(_key: str) -> JsonValue:
             with suppress(PorticoError):
-                await patiently(lambda: self.waits.over(self.acts))
+                await retry_while_unavailable(lambda: self.waits.over(self.acts))
             return None
 
         await self.inner.step(f"{self.wanted.step}~on", action)
@@ -197,28 +211,28 @@ class _Seen:
 class ForStarter(ThroughDurable):
     """`Durable`, which knows its starter by the key and the lists that they came with."""
 
-    starter: Principal
-    asker: JsonObject
-    doors: "AgentWork"
+    initiator: Principal
+    requester: JsonObject
+    dependencies: "AgentWork"
     seen: _Seen = field(default_factory=_Seen)
 
     @property
     def caller(self) -> Principal:
-        return self.starter
+        return self.initiator
 
     async def acting(self, agent: Agent) -> Principal:
         """The agent, with what its starter may now: a key that was revoked, and an agent that was
         removed, call nothing more. Raises `KeyEnded`, `PrincipalDisabled`."""
-        now = self.doors.clock.now()
+        now = self.dependencies.clock.now()
         if self.seen.acting is None or self.seen.at is None or now - self.seen.at > _FRESH:
-            starter = await self.doors.starter(self.inner, self.asker)
-            less = replace(starter, clearance=_clearance(starter, self.asker))
-            self.seen.acting = await self.doors.identities.acting(less, agent)
+            starter = await self.dependencies.initiator(self.inner, self.requester)
+            less = replace(starter, clearance=_clearance(starter, self.requester))
+            self.seen.acting = await self.dependencies.identities.acting(less, agent)
             self.seen.at = now
         return self.seen.acting
 
 
-async def acting_in(durable: Durable, given: RunGiven) -> Principal:
+async def acting_in(durable: Durable, given: RunInput) -> Principal:
     """The agent, in the task of its run. Raises `KeyEnded`, `PrincipalDisabled`."""
     if not isinstance(durable, ForStarter):
         raise TypeError("A run of an agent is carried out through `AgentWork`.")
@@ -228,11 +242,11 @@ async def acting_in(durable: Durable, given: RunGiven) -> Principal:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentWork:
     work: Work
-    as_they_are: AsTheyAre
-    book: RunBook
+    as_they_are: RevalidatePrincipal
+    book: RunQueries
     identities: Identities
     traces: Traces
-    talk: Talk
+    event_sink: AgentEventSink
     clock: Clock
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
@@ -240,22 +254,22 @@ class AgentWork:
         asker = given.get("asker")
         who = asker if isinstance(asker, Mapping) else {}
         try:
-            starter = await patiently(lambda: self.starter(durable, who))
+            starter = await retry_while_unavailable(lambda: self.initiator(durable, who))
         except PorticoError as error:
             await self._failed(durable, error)
             raise
         return await self.work(ForStarter(durable, starter, who, self), given)
 
-    async def starter(self, durable: Durable, asker: JsonObject) -> Principal:
+    async def initiator(self, durable: Durable, requester: JsonObject) -> Principal:
         """Raises `KeyEnded`, and `AgentRunOver` if the run in which an agent has started this one
         is wanted no more."""
-        outer = asker.get("outer")
+        outer = requester.get("outer")
         if isinstance(outer, Mapping):
             await self._check_outer(durable, outer)
-        key = asker.get("key")
+        key = requester.get("key")
         whose = key if isinstance(key, str) else None
         now = await self.as_they_are.no_more(durable.caller, key=whose, at=None)
-        return replace(now, tools=tuple(dict.fromkeys([*now.tools, *_lists(asker)])))
+        return replace(now, tools=tuple(dict.fromkeys([*now.tools, *_lists(requester)])))
 
     async def _check_outer(self, durable: Durable, outer: JsonObject) -> None:
         """Raises `KeyEnded`, `AgentRunOver`."""
@@ -270,7 +284,7 @@ class AgentWork:
     async def _failed(self, durable: Durable, error: PorticoError) -> None:
         """Its starter may do nothing any more, and whoever follows it is told so."""
         caller, run = durable.caller, durable.run
-        trace = (await patiently(lambda: self.traces.read(caller, run))).run
+        trace = (await retry_while_unavailable(lambda: self.traces.read(caller, run))).run
         if trace.status.over:
             return
         ended = replace(
@@ -280,9 +294,11 @@ class AgentWork:
             error_code=error.code,
             error=str(error),
         )
-        await patiently(lambda: self.traces.end(caller, ended))
+        await retry_while_unavailable(lambda: self.traces.end(caller, ended))
         told = replace(ended_of(ended), fix=error.fix)
-        await patiently(lambda: self.talk.tell(caller, run, told, label=ended.label))
+        await retry_while_unavailable(
+            lambda: self.event_sink.publish(caller, run, told, label=ended.label)
+        )
 
 
 def _clearance(starter: Principal, asker: JsonObject) -> Label:
@@ -318,10 +334,10 @@ class AsksNobody:
 
     async def __call__(
         self,
-        act: Act,  # noqa: ARG002 # as the port names them
+        act: AccessRequest,  # noqa: ARG002 # as the port names them
         decision: NeedsApproval,  # noqa: ARG002 # likewise
         *,
-        line: Line | None,  # noqa: ARG002 # likewise
+        line: ClientChannel | None,  # noqa: ARG002 # likewise
         whole: bool,  # noqa: ARG002 # likewise
         waiter: Waiter | None = None,  # noqa: ARG002 # likewise
     ) -> Called:
@@ -329,9 +345,9 @@ class AsksNobody:
 
     async def in_place(
         self,
-        act: Act,  # noqa: ARG002 # as the port names them
+        act: AccessRequest,  # noqa: ARG002 # as the port names them
         *,
-        line: Line | None,  # noqa: ARG002 # likewise
+        line: ClientChannel | None,  # noqa: ARG002 # likewise
         whole: bool,  # noqa: ARG002 # likewise
         waiter: Waiter | None = None,  # noqa: ARG002 # likewise
     ) -> Called | None:
@@ -341,7 +357,7 @@ class AsksNobody:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayToolbox:
     offers: Offers
-    catalogues: Catalogues
+    catalogues: Catalogs
     find_tools: FindTools
     one_call: OneCall
     at_once: CallTool
@@ -353,40 +369,42 @@ class GatewayToolbox:
     page_size: int
     keep_for: timedelta
 
-    async def offered(self, acts: Acts, *, words: str, most: int, tokens: int) -> Offer:
+    async def offered(self, acts: RunIdentity, *, words: str, most: int, tokens: int) -> Offer:
         return await self.offers(acts.caller, words, most, tokens)
 
-    async def named(self, acts: Acts, name: str) -> str:
+    async def named(self, acts: RunIdentity, name: str) -> str:
         if "." in name or _BETWEEN not in name:
             return name
-        with suppress(ToolNotFound, BadToolRef):
+        with suppress(ToolNotFound, InvalidToolRef):
             return str(await self._ref(acts.caller, name))
         return name
 
-    async def effect(self, acts: Acts, tool: str) -> Effect:
+    async def effect(self, acts: RunIdentity, tool: str) -> Effect:
         if tool in {SEARCH, READ}:
             return Effect.LOCAL_READ
         shelf = await self.catalogues.offered(acts.caller)
         try:
             return shelf.find(ToolRef.parse(tool)).effect
-        except BadToolRef as error:
+        except InvalidToolRef as error:
             raise ToolNotFound(tool) from error
 
-    async def early(self, acts: Acts, wanted: Wanted) -> Early | None:
+    async def early(self, acts: RunIdentity, wanted: RequestedToolCall) -> Early | None:
         """A part of Portico itself is left to the step: what it starts belongs to the run."""
         try:
             ref = ToolRef.parse(wanted.tool)
             shelf = await self.catalogues.offered(acts.caller)
             inside = isinstance(shelf.server(ref.server).launch, Inside)
-            if inside or not shelf.find(ref).effect.reads_only:
+            if inside or not shelf.find(ref).effect.is_read_only:
                 return None
             called = await self.at_once(acts.caller, ref, wanted.arguments, whole=True)
             text = await self._paged(acts, wanted, words_of_answer(called.answer))
         except (PorticoError, WouldAsk):
             return None
-        return Early(Given(text=text, failed=called.answer.failed, label=acts.label))
+        return Early(RenderedToolResult(text=text, failed=called.answer.failed, label=acts.label))
 
-    async def call(self, acts: Acts, wanted: Wanted, *, early: Early | None) -> Given:
+    async def call(
+        self, acts: RunIdentity, wanted: RequestedToolCall, *, early: Early | None
+    ) -> RenderedToolResult:
         """Raises what a run cannot go on without: `KeyEnded`, `ResultNotFound`, `VaultClosed`."""
         durable = AgentCall(acts.durable, acts, wanted, self.waits)
         acting = self._acting(acts, durable)
@@ -396,18 +414,18 @@ class GatewayToolbox:
             if wanted.tool in {SEARCH, READ}:
                 return await self._kept(acts, acting, wanted, self._own(acts, wanted))
             ref = await self._ref(acts.caller, wanted.tool)
-            wish = CallWish(step=wanted.step, tool=ref, arguments=_given(wanted.arguments))
+            wish = CallSpec(step=wanted.step, tool=ref, arguments=_given(wanted.arguments))
             came = await self.one_call(acting, wish)
             await durable.gone_on()
             with acts.durable.busy():
                 given = await self._given(acts, acting, wanted, str(ref), came)
-        except Broken as broken:
+        except DependencyUnavailable as broken:
             raise broken.error from broken
-        except (ToolNotFound, BadToolRef) as error:
+        except (ToolNotFound, InvalidToolRef) as error:
             return await self._kept(acts, acting, wanted, _ready(_refused(acts, error)))
         return replace(given, approval=durable.asked.approval)
 
-    def _acting(self, acts: Acts, durable: AgentCall) -> Acting:
+    def _acting(self, acts: RunIdentity, durable: AgentCall) -> Acting:
         outputs = self.new_outputs()
 
         async def as_now() -> Principal:
@@ -426,10 +444,10 @@ class GatewayToolbox:
 
     async def _ref(self, caller: Principal, tool: str) -> ToolRef:
         """Also of one that the agent was never shown: the gate refuses it then, and notes that.
-        Raises `ToolNotFound`, `BadToolRef`."""
+        Raises `ToolNotFound`, `InvalidToolRef`."""
         if "." in tool:
             return ToolRef.parse(tool)
-        shelf = await patiently(lambda: self.catalogues.current(caller))
+        shelf = await retry_while_unavailable(lambda: self.catalogues.current(caller))
         named = {name: ref for ref, name in vendor_names(shelf.tools).items()}
         if tool not in named:
             raise ToolNotFound(tool)
@@ -437,11 +455,11 @@ class GatewayToolbox:
 
     async def _kept(
         self,
-        acts: Acts,
+        acts: RunIdentity,
         acting: Acting,
-        wanted: Wanted,
-        act: Callable[[], Awaitable[Given]],
-    ) -> Given:
+        wanted: RequestedToolCall,
+        act: Callable[[], Awaitable[RenderedToolResult]],
+    ) -> RenderedToolResult:
         """What is no call of a server, as a step all the same."""
 
         async def action(_key: str) -> JsonValue:
@@ -449,7 +467,7 @@ class GatewayToolbox:
             document: JsonObject = {
                 "given": {"text": given.text, "failed": given.failed, "code": given.code}
             }
-            kept = await patiently(lambda: acting.outputs.keep(acts.caller, document))
+            kept = await retry_while_unavailable(lambda: acting.outputs.keep(acts.caller, document))
             return {"result": str(kept.result), "size": kept.size}
 
         try:
@@ -461,60 +479,74 @@ class GatewayToolbox:
             return await self._read_back(acts, acting, wanted, ResultId.parse(str(handle)))
 
     async def _read_back(
-        self, acts: Acts, acting: Acting, wanted: Wanted, result: ResultId
-    ) -> Given:
+        self, acts: RunIdentity, acting: Acting, wanted: RequestedToolCall, result: ResultId
+    ) -> RenderedToolResult:
         """Raises `ResultNotFound`."""
-        document = await patiently(lambda: acting.outputs.get(acts.caller, result))
+        document = await retry_while_unavailable(lambda: acting.outputs.get(acts.caller, result))
         match document:
             case {"given": {"text": str(text), "failed": bool(failed), "code": code}}:
                 said = code if isinstance(code, str) else None
-                return Given(text=text, failed=failed, code=said, label=acts.label)
+                return RenderedToolResult(text=text, failed=failed, code=said, label=acts.label)
             case _:
                 words = words_of_document(document if isinstance(document, Mapping) else {})
                 text = await self._paged(acts, wanted, words)
-                return Given(text=text, label=acts.label)
+                return RenderedToolResult(text=text, label=acts.label)
 
-    def _own(self, acts: Acts, wanted: Wanted) -> Callable[[], Awaitable[Given]]:
-        async def act() -> Given:
+    def _own(
+        self, acts: RunIdentity, wanted: RequestedToolCall
+    ) -> Callable[[], Awaitable[RenderedToolResult]]:
+        async def act() -> RenderedToolResult:
             if wanted.tool == READ:
                 return await self._page(acts, wanted.arguments)
             query = wanted.arguments.get("query")
             found = await self.find_tools(acts.caller, [query if isinstance(query, str) else ""])
-            return Given(text=_told(found), label=acts.label)
+            return RenderedToolResult(text=_told(found), label=acts.label)
 
         return act
 
-    async def _page(self, acts: Acts, arguments: JsonObject) -> Given:
+    async def _page(self, acts: RunIdentity, arguments: JsonObject) -> RenderedToolResult:
         """Of an answer to this run alone: another's is not to be had by its name."""
         name, page = arguments.get("result"), arguments.get("page")
         handle = _handle(acts, str(name))
         try:
             kept = await self.results.get(acts.caller, handle, self.clock.now())
         except ResultNotFound as error:
-            return Given(
+            return RenderedToolResult(
                 text=f"There is no answer {str(name)[:80]!r} in this run with more pages.",
                 failed=True,
                 code=error.code,
                 label=acts.label,
             )
         number = page if isinstance(page, int) else 1
-        return Given(text=page_of(str(kept.content), self.page_size, number), label=acts.label)
+        return RenderedToolResult(
+            text=page_of(str(kept.content), self.page_size, number), label=acts.label
+        )
 
     async def _given(
-        self, acts: Acts, acting: Acting, wanted: Wanted, tool: str, came: Came
-    ) -> Given:
+        self,
+        acts: RunIdentity,
+        acting: Acting,
+        wanted: RequestedToolCall,
+        tool: str,
+        came: CallResult,
+    ) -> RenderedToolResult:
         match came:
-            case Gave(handle):
+            case Succeeded(handle):
                 return await self._read_back(acts, acting, wanted, handle)
             case WentWrong(failure):
                 return await self._went_wrong(acts, acting, wanted, tool, failure)
             case LeftOut(why):
                 text = f"It was not done: {why}."
-                return Given(text=text, failed=True, code=_LEFT_OUT, label=acts.label)
+                return RenderedToolResult(text=text, failed=True, code=_LEFT_OUT, label=acts.label)
 
     async def _went_wrong(
-        self, acts: Acts, acting: Acting, wanted: Wanted, tool: str, failure: Failure
-    ) -> Given:
+        self,
+        acts: RunIdentity,
+        acting: Acting,
+        wanted: RequestedToolCall,
+        tool: str,
+        failure: Failure,
+    ) -> RenderedToolResult:
         if failure.code == Refused.code and not fits(tool, acts.agent.spec.tools):
             return _refused(acts, ToolNotAllowed(tool, acts.agent.name))
         said = await acting.words(failure)
@@ -522,62 +554,66 @@ class GatewayToolbox:
         if said is None:
             words = await self._message(acts, acting, tool, failure)
         text = await self._paged(acts, wanted, words)
-        return Given(text=text, failed=True, code=failure.code, label=acts.label)
+        return RenderedToolResult(text=text, failed=True, code=failure.code, label=acts.label)
 
-    async def _message(self, acts: Acts, acting: Acting, tool: str, failure: Failure) -> str:
+    async def _message(self, acts: RunIdentity, acting: Acting, tool: str, failure: Failure) -> str:
         kept = kept_words(failure.message)
         if kept is None:
             return failure.message
         try:
-            found = await acting.outputs.get(await acting.asker(), ResultId.parse(kept))
+            found = await acting.outputs.get(await acting.requester(), ResultId.parse(kept))
         except ResultNotFound:
             return failure.message
         match found:
             case {"words": str(words), **rest}:
                 fix = rest.get("fix")
-                if failure.code == BadArguments.code:
+                if failure.code == InvalidArguments.code:
                     fix = await self._takes(acts, tool)
                 return words_of_error(words, fix if isinstance(fix, str) else None)
             case _:
                 return failure.message
 
-    async def _takes(self, acts: Acts, tool: str) -> str | None:
+    async def _takes(self, acts: RunIdentity, tool: str) -> str | None:
         """What others would have to look up first."""
-        with suppress(ToolNotFound, BadToolRef):
+        with suppress(ToolNotFound, InvalidToolRef):
             ref = ToolRef.parse(tool)
-            shelf = await patiently(lambda: self.catalogues.offered(acts.caller))
+            shelf = await retry_while_unavailable(lambda: self.catalogues.offered(acts.caller))
             takes = signature(ref, shelf.find(ref).definition)
             return f"It takes {cut(takes, _LONGEST_SIGNATURE)}"
         return None
 
-    async def _paged(self, acts: Acts, wanted: Wanted, text: str) -> str:
+    async def _paged(self, acts: RunIdentity, wanted: RequestedToolCall, text: str) -> str:
         """What is longer than a page is kept for the rest of the run, under the name of its step:
         the same each time that this is done."""
         if len(text) <= self.page_size:
             return text
         until = self.clock.now() + self.keep_for
-        kept = KeptResult(content=text, untrusted=False)
+        kept = StoredResult(content=text, untrusted=False)
         handle = _handle(acts, wanted.step)
         try:
-            await patiently(lambda: self.results.keep(acts.caller, handle, kept, until))
+            await retry_while_unavailable(
+                lambda: self.results.keep(acts.caller, handle, kept, until)
+            )
         except VaultClosed:
             return f"{text[: self.page_size]}\n[The rest is not kept: ask for less of it.]"
         return first_page(text, self.page_size, wanted.step)
 
 
-def _handle(acts: Acts, name: str) -> ResultId:
+def _handle(acts: RunIdentity, name: str) -> ResultId:
     return ResultId.of_digest(f"answer to {acts.durable.run} {name}".encode())
 
 
-def _ready(given: Given) -> Callable[[], Awaitable[Given]]:
-    async def act() -> Given:
+def _ready(given: RenderedToolResult) -> Callable[[], Awaitable[RenderedToolResult]]:
+    async def act() -> RenderedToolResult:
         return given
 
     return act
 
 
-def _refused(acts: Acts, error: PorticoError) -> Given:
-    return Given(text=words_of_refusal(error), failed=True, code=error.code, label=acts.label)
+def _refused(acts: RunIdentity, error: PorticoError) -> RenderedToolResult:
+    return RenderedToolResult(
+        text=words_of_refusal(error), failed=True, code=error.code, label=acts.label
+    )
 
 
 def _given(arguments: JsonObject) -> Callable[[], Awaitable[JsonObject]]:
@@ -587,7 +623,7 @@ def _given(arguments: JsonObject) -> Callable[[], Awaitable[JsonObject]]:
     return given
 
 
-def _told(found: Found) -> str:
+def _told(found: SearchResult) -> str:
     if not found.hits:
         return "No tool fits this. Say it in other words."
     lines = [f"{hit.signature}\n  {hit.summary}".rstrip() for hit in found.hits[:_FOUND]]

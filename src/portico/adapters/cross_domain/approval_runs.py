@@ -5,10 +5,10 @@ from itertools import count
 from typing import Final
 
 from portico.engine.core.errors import AlreadyAnswered, RunNotFound, RunOver
-from portico.engine.ports import Bus, Line, RunBook, Runs
-from portico.engine.runs import RunWish, StartRun, control_topic
+from portico.engine.ports import Bus, RunQueries, RunQueue, Runs
+from portico.engine.runs import RunSpec, StartRun, control_topic
 from portico.gateway.approved_calls import APPROVED_CALL
-from portico.guard.approvals import ApprovalNews, topic_of
+from portico.guard.approvals import ApprovalEvents, topic_of
 from portico.guard.core.approvals import Approval, Outcome, Waiter
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ApprovalId, RunId
@@ -19,12 +19,13 @@ from portico.workflows.core.plan_progress import later_topic, leg_of, topic_aske
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunErrands:
-    """The guard's `Errands`. Its runs, its line and its bus wait for the end of a transaction."""
+class EngineApprovalRuns:
+    """The guard's `ApprovalRuns`. Its runs, its line and its bus wait for the end of a
+    transaction."""
 
     start_run: StartRun
     runs: Runs
-    line: Line
+    queue: RunQueue
     bus: Bus
     kind: str = APPROVED_CALL
     """Of the runs that it begins; whichever stands behind a request can be woken."""
@@ -32,9 +33,9 @@ class RunErrands:
     def run_of(self, caller: Principal, approval: ApprovalId) -> RunId:
         return RunId.of_claim(caller.space, caller.id, self.kind, str(approval))
 
-    async def begin(self, caller: Principal, approval: Approval) -> None:
+    async def start(self, caller: Principal, approval: Approval) -> None:
         left = approval.expires_at - approval.asked_at
-        wish = RunWish(
+        wish = RunSpec(
             kind=self.kind,
             input={"approval": str(approval.id), "left": left.total_seconds()},
             key=str(approval.id),
@@ -55,14 +56,14 @@ class RunErrands:
                 return False
             self.bus.wake(caller.space, control_topic(approval.run))
             if turn is not None:
-                await self.line.join(turn)
+                await self.queue.join(turn)
             return True
         raise AssertionError  # counting has no end
 
     async def again(self, caller: Principal, approval: Approval) -> None:
         """Raises `RunNotOver` in the moment before the run has noted its own end: it could not be
         taken up, and nobody would make the call."""
-        await self.line.join(await self.runs.resume(caller, approval.run))
+        await self.queue.join(await self.runs.resume(caller, approval.run))
 
 
 _WORDS: Final = 100
@@ -71,22 +72,22 @@ _WORDS: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewsForRuns:
-    """The guard's `ApprovalNews`, around another. Its runs, its line and its bus wait for the end
+    """The guard's `ApprovalEvents`, around another. Its runs, its line and its bus wait for the end
     of a transaction."""
 
-    news: ApprovalNews
+    news: ApprovalEvents
     runs: Runs
-    line: Line
+    queue: RunQueue
     bus: Bus
     clock: Clock
 
-    async def tell(self, caller: Principal, what: str, approval: Approval) -> None:
+    async def publish(self, caller: Principal, what: str, approval: Approval) -> None:
         """The topic of runs before the one of requests, as whoever asks does it: two who write both
         would else wait for each other."""
         waiter, unknown = approval.waiter, approval.outcome is Outcome.UNCERTAIN
         if waiter is not None and (unknown or approval.over_at(self.clock.now())):
             await self._signalled(caller, waiter, approval)
-        await self.news.tell(caller, what, approval)
+        await self.news.publish(caller, what, approval)
 
     async def _signalled(self, caller: Principal, waiter: Waiter, approval: Approval) -> None:
         """Only that it is over, or that nobody knows: what became of it stands in the request, for
@@ -107,14 +108,14 @@ class NewsForRuns:
             return
         self.bus.wake(caller.space, control_topic(waiter.run))
         if turn is not None:
-            await self.line.join(turn)
+            await self.queue.join(turn)
 
 
 @dataclass(frozen=True, slots=True)
 class RunsThatWait:
     """The guard's `Waiters`."""
 
-    book: RunBook
+    book: RunQueries
 
     async def wants(self, caller: Principal, waiter: Waiter) -> bool:
         """What the leg that is on has asked, or it is noted that it was: of what an earlier leg

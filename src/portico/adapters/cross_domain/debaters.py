@@ -11,14 +11,14 @@ from hashlib import sha256
 from typing import Final, Protocol
 
 from portico.adapters.cli_debaters.debaters import PREFIX as PROGRAM
-from portico.adapters.cli_debaters.debaters import ProgramVoices
+from portico.adapters.cli_debaters.debaters import ProgramDebaters
 from portico.agents.core.agents import Agent, AgentFilter, Limits
 from portico.agents.core.budgets import WIDEST_MARGIN
 from portico.agents.core.conversations import Spoken
 from portico.agents.core.errors import (
     AgentNotCleared,
     AgentNotFound,
-    BadModelRef,
+    InvalidModelRef,
     ModelBroke,
     ModelKeyMissing,
     ModelNotCleared,
@@ -29,34 +29,46 @@ from portico.agents.core.errors import (
     ModelUnavailable,
     ProviderNotFound,
 )
-from portico.agents.core.events import RunEnded, TextAdded, Told, ToolWaits
+from portico.agents.core.events import (
+    AgentStreamItem,
+    RunFinished,
+    TextDelta,
+    ToolCallAwaitingApproval,
+)
 from portico.agents.core.model_requests import (
     Finish,
     ModelAsk,
     ModelInfo,
     ModelRef,
-    Piece,
+    ResponseChunk,
     Support,
-    TextPiece,
+    TextChunk,
     Usage,
-    UserSaid,
+    UserMessage,
 )
 from portico.agents.core.traces import AgentRunStatus, RunTrace
 from portico.agents.model_calls import Hearing
-from portico.agents.ports import Agents, ModelBook, Models, Tasks, Traces
-from portico.agents.runs import AgentRunWish, StartedAgentRun, inside
-from portico.bridge.core.memory import Remembered
+from portico.agents.ports import Agents, ModelRegistry, Models, RunContexts, Traces
+from portico.agents.runs import AgentRunSpec, StartedAgentRun, inside
+from portico.bridge.core.memory import MemoryEntry
 from portico.bridge.ports import Memory, Projects
-from portico.debate.core.debaters import Tariff, Voice, VoiceAsk, VoiceKind, VoiceReply, VoiceState
+from portico.debate.core.debaters import (
+    Debater,
+    DebaterKind,
+    DebaterReply,
+    DebaterRequest,
+    DebaterStatus,
+    Tariff,
+)
 from portico.debate.core.errors import (
-    VoiceAway,
-    VoiceBroke,
-    VoiceNotCleared,
-    VoiceNotFound,
-    VoiceRefused,
+    DebaterInterrupted,
+    DebaterNotCleared,
+    DebaterNotFound,
+    DebaterRefused,
+    DebaterUnavailable,
 )
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.budget import NOTHING, Cost, Tokenizer, Tokens
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
@@ -101,33 +113,33 @@ def family_of(provider: str, model: str) -> str:
 
 USUAL_OUTPUT: Final = 1_024
 """Tokens of one answer, where the model can say as much."""
-_AWAY: Final = (ModelUnavailable, ModelKeyMissing, ProviderNotFound, ModelNotFound, BadModelRef)
+_AWAY: Final = (ModelUnavailable, ModelKeyMissing, ProviderNotFound, ModelNotFound, InvalidModelRef)
 _REFUSED: Final = (ModelRefused, ModelOverflow)
 _BROKE: Final = (ModelBroke, ModelTruncated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelVoices:
-    book: ModelBook
+class ModelDebaters:
+    book: ModelRegistry
     models: Models
     tokenizer: Tokenizer
     clock: Clock
 
-    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[VoiceState]:
+    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[DebaterStatus]:
         """Whoever provides them and does not answer is said in the list of providers, not here."""
         known = await self.book.all(caller, fresh=fresh)
-        return [VoiceState(voice=model_voice(each), available=True) for each in known]
+        return [DebaterStatus(debater=model_voice(each), available=True) for each in known]
 
-    async def named(self, caller: Principal, target: str) -> Voice:
-        """Raises `VoiceNotFound`, `VoiceAway`."""
+    async def named(self, caller: Principal, target: str) -> Debater:
+        """Raises `DebaterNotFound`, `DebaterUnavailable`."""
         try:
             return model_voice(await self.book.get(caller, ModelRef.parse(target)))
-        except (BadModelRef, ModelNotFound, ProviderNotFound) as error:
-            raise VoiceNotFound(target) from error
+        except (InvalidModelRef, ModelNotFound, ProviderNotFound) as error:
+            raise DebaterNotFound(target) from error
         except (ModelUnavailable, ModelKeyMissing) as error:
             if await self._lists_others(caller, target):
-                raise VoiceNotFound(target) from error
-            raise VoiceAway(target, _told(error)) from error
+                raise DebaterNotFound(target) from error
+            raise DebaterUnavailable(target, _told(error)) from error
 
     async def _lists_others(self, caller: Principal, target: str) -> bool:
         """Its provider answers, and has not named it: it is taken for a slip of the pen, also where
@@ -136,29 +148,29 @@ class ModelVoices:
         return any(each.ref.provider == provider for each in await self.book.all(caller))
 
     async def ask(
-        self, caller: Principal, ask: VoiceAsk, hear: Callable[[str], None]
-    ) -> VoiceReply:
-        name = ask.voice.name
+        self, caller: Principal, ask: DebaterRequest, hear: Callable[[str], None]
+    ) -> DebaterReply:
+        name = ask.debater.name
         try:
-            info = await self.book.get(caller, ModelRef.parse(ask.voice.target))
+            info = await self.book.get(caller, ModelRef.parse(ask.debater.target))
         except _AWAY as error:
-            raise VoiceAway(name, _told(error)) from error
+            raise DebaterUnavailable(name, _told(error)) from error
         if not info.clearance.covers(ask.label):
-            raise VoiceNotCleared(name, ask.label)
+            raise DebaterNotCleared(name, ask.label)
         hearing = _Listening.to(ask, self.tokenizer, self.clock, hear)
         try:
             await self._heard(caller, _asked(info, ask), hearing)
         except TimeoutError as error:
             seconds = ask.timeout.total_seconds()
             why = f"there was no whole answer within {seconds:.0f} seconds."
-            raise VoiceBroke(name, why, _paid(ask, hearing)) from error
+            raise DebaterInterrupted(name, why, _paid(ask, hearing)) from error
         except _AWAY as error:
-            paid = _paid(ask, hearing) if hearing.hearing.begun else NOTHING
-            raise VoiceAway(name, _told(error), paid) from error
+            paid = _paid(ask, hearing) if hearing.hearing.started else NOTHING
+            raise DebaterUnavailable(name, _told(error), paid) from error
         except _REFUSED as error:
-            raise VoiceRefused(name, _told(error), NOTHING) from error
+            raise DebaterRefused(name, _told(error), NOTHING) from error
         except _BROKE as error:
-            raise VoiceBroke(name, _told(error), _paid(ask, hearing)) from error
+            raise DebaterInterrupted(name, _told(error), _paid(ask, hearing)) from error
         return _replied(ask, hearing)
 
     async def _heard(self, caller: Principal, ask: ModelAsk, listening: "_Listening") -> None:
@@ -173,14 +185,14 @@ class ModelVoices:
         raise ModelBroke(str(ask.model), "it ended without an end.")
 
 
-def model_voice(info: ModelInfo) -> Voice:
+def model_voice(info: ModelInfo) -> Debater:
     name = str(info.ref)
-    return Voice(
+    return Debater(
         name=name,
-        kind=VoiceKind.MODEL,
+        kind=DebaterKind.MODEL,
         target=name,
         family=family_of(info.ref.provider, info.ref.name),
-        most_output=min(USUAL_OUTPUT, info.most_output or USUAL_OUTPUT),
+        max_output_tokens=min(USUAL_OUTPUT, info.max_output_tokens or USUAL_OUTPUT),
         window=info.window,
         tariff=tariff_of(info),
         clearance=info.clearance,
@@ -202,10 +214,10 @@ class _Listening:
 
     @classmethod
     def to(
-        cls, ask: VoiceAsk, tokenizer: Tokenizer, clock: Clock, hear: Callable[[str], None]
+        cls, ask: DebaterRequest, tokenizer: Tokenizer, clock: Clock, hear: Callable[[str], None]
     ) -> "_Listening":
         hearing = Hearing(
-            most=ask.most_output,
+            limit=ask.max_output_tokens,
             tokenizer=tokenizer,
             clock=clock,
             speaking=_Aloud(hear),
@@ -213,11 +225,11 @@ class _Listening:
         )
         return cls(hearing, hear)
 
-    def take(self, piece: Piece) -> bool:
+    def take(self, piece: ResponseChunk) -> bool:
         """Whether to go on listening."""
         its = self.hearing
         goes_on = its.take(piece)
-        if its.cut and isinstance(piece, TextPiece):
+        if its.cut and isinstance(piece, TextChunk):
             self.rest = self._fitting(piece.text)
             self.hear(self.rest)
         return goes_on
@@ -230,12 +242,12 @@ class _Listening:
     @property
     def read(self) -> int:
         """Tokens, by our count; of one that was cut off, all that it was allowed."""
-        return self.hearing.most if self.hearing.cut else self.hearing.read
+        return self.hearing.limit if self.hearing.cut else self.hearing.read
 
     def _fitting(self, piece: str) -> str:
         """As much of it as there is still room for; each half is looked at once."""
         its, low, high = self.hearing, 0, len(piece)
-        room = its.most - its.read
+        room = its.limit - its.read
         while low < high:
             middle = (low + high + 1) // 2
             if its.tokenizer.count(piece[:middle]) <= room:
@@ -260,52 +272,56 @@ def _no_tools(_place: int, _call: object) -> None:
     """It was shown none."""
 
 
-def _asked(info: ModelInfo, ask: VoiceAsk) -> ModelAsk:
+def _asked(info: ModelInfo, ask: DebaterRequest) -> ModelAsk:
     """Only a server that is known to hold answers to a form is given one: others refuse it, or
     take it and do as they like. What it is to be is said in words in any case."""
     return ModelAsk(
         model=info.ref,
         instructions=ask.system,
-        messages=[UserSaid(ask.prompt)],
+        messages=[UserMessage(ask.prompt)],
         schema=ask.schema if info.structured is Support.YES else None,
-        most_output=min(ask.most_output, info.most_output or ask.most_output),
+        max_output_tokens=min(
+            ask.max_output_tokens, info.max_output_tokens or ask.max_output_tokens
+        ),
         prompt_tokens=ask.prompt_tokens,
         timeout=ask.timeout,
     )
 
 
-def _replied(ask: VoiceAsk, listening: _Listening) -> VoiceReply:
-    """Raises `VoiceRefused`, `VoiceBroke`."""
-    name, reply = ask.voice.name, listening.hearing.reply
+def _replied(ask: DebaterRequest, listening: _Listening) -> DebaterReply:
+    """Raises `DebaterRefused`, `DebaterInterrupted`."""
+    name, reply = ask.debater.name, listening.hearing.reply
     if reply is not None and reply.finish is Finish.FILTERED:
         why = "its server's filter let no answer through."
-        raise VoiceRefused(name, why, _paid(ask, listening, reply.usage))
+        raise DebaterRefused(name, why, _paid(ask, listening, reply.usage))
     if not listening.text.strip():
         why = "its answer is empty."
-        raise VoiceBroke(name, why, _paid(ask, listening, None if reply is None else reply.usage))
+        raise DebaterInterrupted(
+            name, why, _paid(ask, listening, None if reply is None else reply.usage)
+        )
     prompt, output = _tokens(ask, listening.read, None if reply is None else reply.usage)
-    return VoiceReply(
+    return DebaterReply(
         text=listening.text,
         prompt_tokens=prompt,
         output_tokens=output,
-        cost=ask.voice.cost(prompt=prompt, output=output),
+        cost=ask.debater.cost(prompt=prompt, output=output),
         cut=reply is None or reply.finish is Finish.LENGTH,
-        model=ask.voice.target if reply is None else reply.model,
+        model=ask.debater.target if reply is None else reply.model,
         notes=() if reply is None else reply.notes,
     )
 
 
-def _tokens(ask: VoiceAsk, read: int, usage: Usage | None) -> tuple[int, int]:
+def _tokens(ask: DebaterRequest, read: int, usage: Usage | None) -> tuple[int, int]:
     """What the server says or what we counted, whichever is more, as far as it can be believed."""
     said = usage if usage is not None and usage.reported else Usage(reported=False)
     most = ask.prompt_tokens * WIDEST_MARGIN // 100
     prompt = min(max(said.input, ask.prompt_tokens), most)
-    return prompt, min(max(said.output, read), ask.most_output)
+    return prompt, min(max(said.output, read), ask.max_output_tokens)
 
 
-def _paid(ask: VoiceAsk, listening: _Listening, usage: Usage | None = None) -> Cost:
+def _paid(ask: DebaterRequest, listening: _Listening, usage: Usage | None = None) -> Cost:
     prompt, output = _tokens(ask, listening.read, usage)
-    return ask.voice.cost(prompt=prompt, output=output)
+    return ask.debater.cost(prompt=prompt, output=output)
 
 
 def _told(problem: PorticoError) -> str:
@@ -323,28 +339,34 @@ USUAL_TOKENS: Final = 16_000
 _LOT: Final = 200
 _TO_STOP: Final = 5.0
 """Seconds that are waited until a run is told to stop."""
-_NO_MODEL: Final = (ModelNotFound, ProviderNotFound, BadModelRef, ModelUnavailable, ModelKeyMissing)
+_NO_MODEL: Final = (
+    ModelNotFound,
+    ProviderNotFound,
+    InvalidModelRef,
+    ModelUnavailable,
+    ModelKeyMissing,
+)
 _UNFINISHED: Final = {AgentRunStatus.STOPPED, AgentRunStatus.CANCELLED}
 
 
 class Following(Protocol):
     def __call__(
         self, caller: Principal, run: RunId, *, after: str | None = None
-    ) -> AsyncGenerator[Told, None]: ...
+    ) -> AsyncGenerator[AgentStreamItem, None]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentVoices:
+class AgentDebaters:
     agents: Agents
-    book: ModelBook
+    book: ModelRegistry
     traces: Traces
-    tasks: Tasks
-    start: Callable[[Principal, AgentRunWish], Awaitable[StartedAgentRun]]
+    tasks: RunContexts
+    start: Callable[[Principal, AgentRunSpec], Awaitable[StartedAgentRun]]
     follow: Following
     stop: Callable[[Principal, RunId], Awaitable[None]]
     most_tokens: int = USUAL_TOKENS
 
-    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[VoiceState]:  # noqa: ARG002 # agents are always as they are
+    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[DebaterStatus]:  # noqa: ARG002 # agents are always as they are
         """None for whoever may start none."""
         if not caller.may(Scope.AGENTS_RUN):
             return []
@@ -357,21 +379,21 @@ class AgentVoices:
                 return [await self._state(caller, agent) for agent in found]
             after = page[-1].name
 
-    async def named(self, caller: Principal, target: str) -> Voice:
-        """Raises `NotPermitted`, `VoiceNotFound`, `VoiceAway`."""
-        permit(caller, Scope.AGENTS_RUN)
+    async def named(self, caller: Principal, target: str) -> Debater:
+        """Raises `NotPermitted`, `DebaterNotFound`, `DebaterUnavailable`."""
+        require_scope(caller, Scope.AGENTS_RUN)
         try:
             agent = await self.agents.get(caller, target.removeprefix(PREFIX))
         except AgentNotFound as error:
-            raise VoiceNotFound(target) from error
+            raise DebaterNotFound(target) from error
         state = await self._state(caller, agent)
         if not state.available:
-            raise VoiceAway(target, state.why or "")
-        return state.voice
+            raise DebaterUnavailable(target, state.why or "")
+        return state.debater
 
     async def ask(
-        self, caller: Principal, ask: VoiceAsk, hear: Callable[[str], None]
-    ) -> VoiceReply:
+        self, caller: Principal, ask: DebaterRequest, hear: Callable[[str], None]
+    ) -> DebaterReply:
         """To be cut off, or to be too late, stops its run."""
         run = await self._run(caller, ask)
         answer = _Answer(hear)
@@ -381,16 +403,16 @@ class AgentVoices:
         except TimeoutError as error:
             # what it is asking its model at this moment is in no trace yet
             await self._stop(caller, run)
-            raise VoiceBroke(ask.voice.name, answer.too_late(ask)) from error
+            raise DebaterInterrupted(ask.debater.name, answer.too_late(ask)) from error
         except PorticoError as error:
             await self._stop(caller, run)
-            raise VoiceBroke(ask.voice.name, _told(error)) from error
+            raise DebaterInterrupted(ask.debater.name, _told(error)) from error
         except BaseException:
             await self._stop(caller, run)
             raise
         return await self._replied(caller, ask, run, answer)
 
-    async def _state(self, caller: Principal, agent: Agent) -> VoiceState:
+    async def _state(self, caller: Principal, agent: Agent) -> DebaterStatus:
         """By its model: an agent whose model does not answer, or may not be told what is in its
         instructions, does not, either."""
         info, why, spec = None, None, agent.spec
@@ -405,9 +427,9 @@ class AgentVoices:
                 "clearance of the model's provider."
             )
         voice = agent_voice(agent, info, self.most_tokens)
-        return VoiceState(voice=voice, available=why is None, why=why)
+        return DebaterStatus(debater=voice, available=why is None, why=why)
 
-    async def _run(self, caller: Principal, ask: VoiceAsk) -> RunId:
+    async def _run(self, caller: Principal, ask: DebaterRequest) -> RunId:
         """Raises what a voice raises that was not asked."""
         wish = _wish(ask)
         try:
@@ -416,12 +438,12 @@ class AgentVoices:
                 again = _wish(ask, again=str(started.run))
                 started = await self.start(caller, again)
         except AgentNotCleared as error:
-            raise VoiceNotCleared(ask.voice.name, ask.label) from error
+            raise DebaterNotCleared(ask.debater.name, ask.label) from error
         except AgentNotFound as error:
             why = f"{error} Another agent, or a model, can be asked in its place."
-            raise VoiceAway(ask.voice.name, why) from error
+            raise DebaterUnavailable(ask.debater.name, why) from error
         except PorticoError as error:
-            raise VoiceRefused(ask.voice.name, _told(error), NOTHING) from error
+            raise DebaterRefused(ask.debater.name, _told(error), NOTHING) from error
         return started.run
 
     async def _unfinished(self, caller: Principal, run: RunId) -> bool:
@@ -440,18 +462,18 @@ class AgentVoices:
                 await self.stop(caller, run)
 
     async def _replied(
-        self, caller: Principal, ask: VoiceAsk, run: RunId, answer: "_Answer"
-    ) -> VoiceReply:
-        """Raises `VoiceBroke`, `VoiceRefused`, `VoiceNotCleared`."""
+        self, caller: Principal, ask: DebaterRequest, run: RunId, answer: "_Answer"
+    ) -> DebaterReply:
+        """Raises `DebaterInterrupted`, `DebaterRefused`, `DebaterNotCleared`."""
         try:
             trace = (await self.traces.read(caller, run)).run
         except PorticoError as error:
-            raise VoiceBroke(ask.voice.name, _told(error)) from error
+            raise DebaterInterrupted(ask.debater.name, _told(error)) from error
         cost = _cost(ask, trace)
         text = answer.text(ask, cost)
         read = await self.tasks.take_over(caller, after=inside(caller, trace))
         prompt = min(ask.prompt_tokens, cost.tokens)
-        return VoiceReply(
+        return DebaterReply(
             text=text,
             prompt_tokens=prompt,
             output_tokens=cost.tokens - prompt,
@@ -462,15 +484,15 @@ class AgentVoices:
         )
 
 
-def agent_voice(agent: Agent, info: ModelInfo | None, most_tokens: int = USUAL_TOKENS) -> Voice:
+def agent_voice(agent: Agent, info: ModelInfo | None, most_tokens: int = USUAL_TOKENS) -> Debater:
     """What it costs at most is the whole of its run, not one answer of its model."""
     spec, (provider, _, model) = agent.spec, agent.spec.model.partition(":")
-    return Voice(
+    return Debater(
         name=f"{PREFIX}{agent.name}",
-        kind=VoiceKind.AGENT,
+        kind=DebaterKind.AGENT,
         target=agent.name,
         family=family_of(provider, model),
-        most_output=min(spec.limits.tokens, most_tokens),
+        max_output_tokens=min(spec.limits.tokens, most_tokens),
         tariff=None if info is None else tariff_of(info),
         clearance=spec.label if info is None else meet(spec.label, info.clearance),
     )
@@ -482,24 +504,24 @@ class _Answer:
 
     hear: Callable[[str], None]
     spoken: Spoken = field(default_factory=Spoken)
-    waits: ToolWaits | None = None
-    ended: RunEnded | None = None
+    waits: ToolCallAwaitingApproval | None = None
+    ended: RunFinished | None = None
 
-    def take(self, told: Told) -> None:
-        match told.happening:
-            case TextAdded() as piece:
+    def take(self, told: AgentStreamItem) -> None:
+        match told.event:
+            case TextDelta() as piece:
                 self.spoken = self.spoken.after(piece)
                 if self.spoken.fresh:
                     self.hear(self.spoken.fresh)
                 self.waits = None
-            case ToolWaits() as waits:
+            case ToolCallAwaitingApproval() as waits:
                 self.waits = waits
-            case RunEnded() as ended:
+            case RunFinished() as ended:
                 self.ended = ended
             case _:
                 self.waits = None
 
-    def too_late(self, ask: VoiceAsk) -> str:
+    def too_late(self, ask: DebaterRequest) -> str:
         seconds = ask.timeout.total_seconds()
         if self.waits is not None:
             return (
@@ -508,33 +530,33 @@ class _Answer:
             )
         return f"it was not done within {seconds:.0f} seconds, and was stopped."
 
-    def text(self, ask: VoiceAsk, cost: Cost) -> str:
-        """Raises `VoiceNotCleared`, `VoiceRefused`, `VoiceBroke`."""
-        ended, name = self.ended, ask.voice.name
+    def text(self, ask: DebaterRequest, cost: Cost) -> str:
+        """Raises `DebaterNotCleared`, `DebaterRefused`, `DebaterInterrupted`."""
+        ended, name = self.ended, ask.debater.name
         if ended is None:
-            raise VoiceBroke(name, "its run ended without an end.", cost)
+            raise DebaterInterrupted(name, "its run ended without an end.", cost)
         if ended.error_code in {ModelNotCleared.code, AgentNotCleared.code}:
-            raise VoiceNotCleared(name, ask.label, cost)
+            raise DebaterNotCleared(name, ask.label, cost)
         if ended.status is AgentRunStatus.COMPLETED and ended.answer.strip():
             return ended.answer
         why = " ".join(filter(None, [ended.error, ended.fix])) or "it gave no answer."
-        kind = VoiceRefused if ended.status is AgentRunStatus.EXHAUSTED else VoiceBroke
+        kind = DebaterRefused if ended.status is AgentRunStatus.EXHAUSTED else DebaterInterrupted
         raise kind(name, f"its run {ended.run} is {ended.status}: {why}", cost)
 
 
-def _cost(ask: VoiceAsk, trace: RunTrace) -> Cost:
+def _cost(ask: DebaterRequest, trace: RunTrace) -> Cost:
     """Of all of its turns; a run is never beyond its limits, whatever a server says."""
-    tokens = min(trace.usage.input + trace.usage.output, ask.prompt_tokens + ask.most_output)
+    tokens = min(trace.usage.input + trace.usage.output, ask.prompt_tokens + ask.max_output_tokens)
     return Cost(tokens=Tokens(tokens), money=trace.money, calls=1)
 
 
-def _wish(ask: VoiceAsk, again: str = "") -> AgentRunWish:
+def _wish(ask: DebaterRequest, again: str = "") -> AgentRunSpec:
     """How long there is for it is no part of it: that is less each time it is asked again."""
-    cost = ask.voice.cost(prompt=ask.prompt_tokens, output=ask.most_output)
-    money = Limits().money if ask.voice.tariff is None else cost.money
+    cost = ask.debater.cost(prompt=ask.prompt_tokens, output=ask.max_output_tokens)
+    money = Limits().money if ask.debater.tariff is None else cost.money
     its = Limits(turns=1_000, tokens=cost.tokens, money=money, seconds=86_400.0, calls=1_000_000)
-    wish = AgentRunWish(
-        agent=ask.voice.target,
+    wish = AgentRunSpec(
+        agent=ask.debater.target,
         message=f"{ask.system}\n\n{ask.prompt}",
         limits=its,
         label=ask.label,
@@ -554,49 +576,49 @@ _LIKE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DebateVoices:
-    """The room's `Voices`."""
+class AllDebaters:
+    """The room's `Debaters`."""
 
-    models: ModelVoices
-    agents: AgentVoices
-    programs: ProgramVoices
+    models: ModelDebaters
+    agents: AgentDebaters
+    programs: ProgramDebaters
 
-    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[VoiceState]:
+    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[DebaterStatus]:
         return [
             *await self.models.all(caller, fresh=fresh),
             *await self.agents.all(caller, fresh=fresh),
             *await self.programs.all(caller, fresh=fresh),
         ]
 
-    async def named(self, caller: Principal, target: str) -> Voice:
-        """Raises `NotPermitted`, `VoiceNotFound`, `VoiceAway`."""
+    async def named(self, caller: Principal, target: str) -> Debater:
+        """Raises `NotPermitted`, `DebaterNotFound`, `DebaterUnavailable`."""
         try:
             if target.startswith(PREFIX):
                 return await self.agents.named(caller, target)
             if target.startswith(PROGRAM):
                 return await self.programs.named(caller, target)
             return await self.models.named(caller, target)
-        except VoiceNotFound as error:
-            raise VoiceNotFound(target, await self._near(caller, target)) from error
+        except DebaterNotFound as error:
+            raise DebaterNotFound(target, await self._near(caller, target)) from error
 
     async def ask(
-        self, caller: Principal, ask: VoiceAsk, hear: Callable[[str], None]
-    ) -> VoiceReply:
-        match ask.voice.kind:
-            case VoiceKind.MODEL:
+        self, caller: Principal, ask: DebaterRequest, hear: Callable[[str], None]
+    ) -> DebaterReply:
+        match ask.debater.kind:
+            case DebaterKind.MODEL:
                 return await self.models.ask(caller, ask, hear)
-            case VoiceKind.AGENT:
+            case DebaterKind.AGENT:
                 return await self.agents.ask(caller, ask, hear)
-            case VoiceKind.PROGRAM:
+            case DebaterKind.PROGRAM:
                 return await self.programs.ask(ask, hear)
-            case VoiceKind.GUEST:
-                raise VoiceAway(ask.voice.name, "a guest answers at their seat.")
+            case DebaterKind.GUEST:
+                raise DebaterUnavailable(ask.debater.name, "a guest answers at their seat.")
 
     async def _near(self, caller: Principal, target: str) -> Sequence[str]:
         """Whom was meant, perhaps: by the whole name, or by what stands behind the provider. No
         program is started to find out."""
         states = [*await self.models.all(caller), *await self.agents.all(caller)]
-        names = [each.voice.name for each in states]
+        names = [each.debater.name for each in states]
         names += [f"{PROGRAM}{name}" for name in self.programs.programs]
         short = {name.partition(":")[2]: name for name in names}
         found = get_close_matches(target, names, n=_NEAR, cutoff=_LIKE)
@@ -623,7 +645,7 @@ class DebateMaterial:
         return "\n\n".join(map(_material_text, found)), label, any(each.untrusted for each in found)
 
 
-def _material_text(remembered: Remembered) -> str:
+def _material_text(remembered: MemoryEntry) -> str:
     value = remembered.value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     return f"## {remembered.key}\n\n{text}"

@@ -8,27 +8,27 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from portico.adapters.postgres.debate.mapping import talk_topic as debate_talk_topic
-from portico.adapters.postgres.mapping import storable
+from portico.adapters.postgres.mapping import strip_nul
 from portico.agents.core.events import (
     TYPES,
-    Happening,
-    TextAdded,
-    ThoughtAdded,
-    Told,
-    ToolEnded,
+    AgentEvent,
+    AgentStreamItem,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallFinished,
     happening_json,
     happening_of,
 )
 from portico.debate.core.debates import DebateId
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.events import DebateEnded, VoiceSpoke
-from portico.debate.core.events import Happening as EventsHappening
-from portico.debate.core.events import Told as DebateTold
+from portico.debate.core.events import DebateEnded, DebaterSpoke
+from portico.debate.core.events import DebateEvent as EventsHappening
+from portico.debate.core.events import DebateStreamItem as DebateTold
 from portico.debate.core.events import happening_json as debate_event_json
 from portico.debate.core.events import happening_of as debate_event_of
 from portico.debate.ports import Blackboard
 from portico.engine.core.errors import RunNotFound, StoreUnavailable, TopicNotFound
-from portico.engine.core.event_log import Aside, Entry, NewEntry
+from portico.engine.core.event_log import Entry, EphemeralEvent, NewEntry
 from portico.engine.event_log import (
     PRIVATE,
     TEXT_ADDED,
@@ -36,9 +36,9 @@ from portico.engine.event_log import (
     Cursors,
     Subscription,
     Tails,
-    Telling,
+    TextStream,
 )
-from portico.engine.ports import Bus, EventLog, RunBook, Seal
+from portico.engine.ports import Bus, EventLog, RunQueries, Seal
 from portico.guard.core.approvals import Approval
 from portico.kernel.clock import Clock
 from portico.kernel.ids import RunId
@@ -68,9 +68,9 @@ def talk_topic(run: RunId) -> str:
 class JsonLines:
     """The engine's `Wording`: a line of JSON each, for ourselves."""
 
-    def told(self, happened: Entry | Aside) -> bytes:
+    def told(self, happened: Entry | EphemeralEvent) -> bytes:
         kept = isinstance(happened, Entry)
-        text = json.dumps([happened.type, happened.facts, kept], separators=(",", ":"))
+        text = json.dumps([happened.type, happened.details, kept], separators=(",", ":"))
         return text.encode() + b"\n"
 
     def marked(self, cursor: str, told: bytes) -> bytes:
@@ -85,8 +85,8 @@ class AgentTalk:
     log: EventLog
     tails: Tails
     """With `JsonLines` for its wording."""
-    seal: Seal
-    book: RunBook
+    encrypt: Seal
+    book: RunQueries
     clock: Clock
     every: float = 0.25
     """Seconds after which what is said is kept for those who follow it elsewhere; the longer it
@@ -94,8 +94,8 @@ class AgentTalk:
     _left: dict[RunId, list[NewEntry]] = field(default_factory=dict)
     """What was said last and is kept with what is told next."""
 
-    async def tell(
-        self, caller: Principal, run: RunId, *happenings: Happening, label: Label
+    async def publish(
+        self, caller: Principal, run: RunId, *happenings: AgentEvent, label: Label
     ) -> None:
         told = [happening_json(happening) for happening in happenings]
         entries = [_entry(run, *each, label) for each in told]
@@ -111,18 +111,18 @@ class AgentTalk:
         part = f"{turn}.{attempt}"
 
         def live(type_: str, facts: JsonObject) -> None:
-            aside = Aside(
+            aside = EphemeralEvent(
                 topic=talk_topic(run),
                 type=type_,
                 at=self.clock.now(),
                 by=caller.id,
                 label=label,
-                facts=_writable(facts),
+                details=_writable(facts),
             )
             self.tails.say(caller.space, aside)
 
-        said = Telling(lambda at, text: live(TEXT_DELTA, _spoken(part, at, text)))
-        thought = Telling(lambda at, text: live(_THOUGHT, _piece(turn, attempt, at, text)))
+        said = TextStream(lambda at, text: live(TEXT_DELTA, _spoken(part, at, text)))
+        thought = TextStream(lambda at, text: live(_THOUGHT, _piece(turn, attempt, at, text)))
         speaking = _Speaking(_Gathering(said), _Gathering(thought))
         keeping = asyncio.create_task(self._keep_on(caller, run, part, speaking, label))
         goes_on = True
@@ -158,7 +158,7 @@ class AgentTalk:
                     speaking.saying.telling.keep(len(text))
 
     async def ended_calls(self, caller: Principal, run: RunId) -> Collection[str]:
-        topic, ended = talk_topic(run), TYPES[ToolEnded]
+        topic, ended = talk_topic(run), TYPES[ToolCallFinished]
         found: set[str] = set()
         after, more = 0, True
         while more:
@@ -166,7 +166,7 @@ class AgentTalk:
                 page = await self.log.read(caller, topic, after=after, limit=_PAGE)
             except TopicNotFound:
                 break
-            found |= {str(each.facts["call"]) for each in page.entries if each.type == ended}
+            found |= {str(each.details["call"]) for each in page.entries if each.type == ended}
             after, more = page.position, page.more
         return found
 
@@ -175,11 +175,11 @@ class AgentTalk:
         return bool((await self.log.read(caller, topic, after=position, limit=1)).entries)
 
     def _positions(self, caller: Principal, run: RunId, after: str) -> dict[str, int]:
-        return Cursors.of(self.seal, caller.space, [talk_topic(run)]).positions(after)
+        return Cursors.of(self.encrypt, caller.space, [talk_topic(run)]).positions(after)
 
     async def follow(
         self, caller: Principal, run: RunId, *, after: str | None
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AgentStreamItem, None]:
         positions = {talk_topic(run): 0} if after is None else self._positions(caller, run, after)
         over = False
         while not over:
@@ -206,7 +206,7 @@ class _Gathering:
     """The first piece at once, and of those that follow upon one another several together: nobody
     reads faster, and each telling costs the same."""
 
-    telling: Telling
+    telling: TextStream
     _pieces: list[str] = field(default_factory=list)
     _pause: asyncio.TimerHandle | None = None
 
@@ -265,7 +265,7 @@ async def _stirred(subscription: Subscription) -> bool:
     return True
 
 
-def _read(heard: bytes) -> Iterator[Told]:
+def _read(heard: bytes) -> Iterator[AgentStreamItem]:
     cursor: str | None = None
     for line in heard.splitlines():
         if line.startswith(_MARK):
@@ -274,11 +274,11 @@ def _read(heard: bytes) -> Iterator[Told]:
         type_, facts, kept = json.loads(line)
         happening = _happening(type_, facts)
         if happening is not None:
-            yield Told(happening, cursor if kept else None)
+            yield AgentStreamItem(happening, cursor if kept else None)
         cursor = None
 
 
-def _happening(type_: str, facts: JsonObject) -> Happening | None:
+def _happening(type_: str, facts: JsonObject) -> AgentEvent | None:
     if type_ == _THOUGHT:
         return happening_of("thought.added", facts)
     if type_ not in _TEXT or "part" not in facts:
@@ -287,7 +287,7 @@ def _happening(type_: str, facts: JsonObject) -> Happening | None:
     offset, text = int(str(facts["offset"])), str(facts["text"])
     if not text:
         return None
-    return TextAdded(turn=int(turn), attempt=int(attempt), offset=offset, text=text)
+    return TextDelta(turn=int(turn), attempt=int(attempt), offset=offset, text=text)
 
 
 def _rest(
@@ -306,7 +306,7 @@ def _spoken(part: str, offset: int, text: str) -> JsonObject:
 
 
 def _piece(turn: int, attempt: int, offset: int, text: str) -> JsonObject:
-    piece = ThoughtAdded(turn=turn, attempt=attempt, offset=offset, text=text)
+    piece = ReasoningDelta(turn=turn, attempt=attempt, offset=offset, text=text)
     return happening_json(piece)[1]
 
 
@@ -314,7 +314,7 @@ def _entry(run: RunId, type_: str, facts: JsonObject, label: Label) -> NewEntry:
     return NewEntry(
         topic=talk_topic(run),
         type=type_,
-        facts=_writable(facts),
+        details=_writable(facts),
         topic_label=label,
         label=label,
     )
@@ -322,13 +322,13 @@ def _entry(run: RunId, type_: str, facts: JsonObject, label: Label) -> NewEntry:
 
 def _writable(facts: JsonObject) -> JsonObject:
     """What models and tools say may hold what no database does; each letter stays one letter."""
-    return {storable(name): _value(value) for name, value in facts.items()}
+    return {strip_nul(name): _value(value) for name, value in facts.items()}
 
 
 def _value(value: JsonValue) -> JsonValue:
     match value:
         case str():
-            return storable(value)
+            return strip_nul(value)
         case Mapping():
             return _writable(value)
         case list() | tuple():
@@ -344,9 +344,9 @@ def _value(value: JsonValue) -> JsonValue:
 class LabelledLines:
     """The engine's `Wording`: a line of JSON each, for ourselves, with how secret it is."""
 
-    def told(self, happened: Entry | Aside) -> bytes:
+    def told(self, happened: Entry | EphemeralEvent) -> bytes:
         kept = isinstance(happened, Entry)
-        line = [happened.type, happened.facts, kept, str(happened.label)]
+        line = [happened.type, happened.details, kept, str(happened.label)]
         return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
     def marked(self, cursor: str, told: bytes) -> bytes:
@@ -365,11 +365,11 @@ class DebateTalk:
     log: EventLog
     tails: Tails
     """With `WORDING` for its wording."""
-    seal: Seal
+    encrypt: Seal
     blackboard: Blackboard
     clock: Clock
 
-    async def tell(
+    async def publish(
         self, caller: Principal, debate: DebateId, *happenings: EventsHappening, label: Label
     ) -> None:
         """The first that is told opens its topic, under the label that the debate has then."""
@@ -377,16 +377,16 @@ class DebateTalk:
         await self.log.append(caller, entries)
 
     def speak(
-        self, caller: Principal, debate: DebateId, piece: VoiceSpoke, *, label: Label
+        self, caller: Principal, debate: DebateId, piece: DebaterSpoke, *, label: Label
     ) -> None:
         type_, facts = debate_event_json(piece)
-        aside = Aside(
+        aside = EphemeralEvent(
             topic=debate_talk_topic(debate),
             type=type_,
             at=self.clock.now(),
             by=caller.id,
             label=label,
-            facts=_debate_writable(facts),
+            details=_debate_writable(facts),
         )
         self.tails.say(caller.space, aside)
 
@@ -398,7 +398,7 @@ class DebateTalk:
         topic, cursor = debate_talk_topic(debate), after or ""
         positions = {topic: 0}
         if after:
-            positions = Cursors.of(self.seal, caller.space, [topic]).positions(after)
+            positions = Cursors.of(self.encrypt, caller.space, [topic]).positions(after)
         while True:
             async with self.tails.follow(caller, positions) as subscription:
                 while not subscription.broken:
@@ -406,7 +406,7 @@ class DebateTalk:
                     for told in _debate_read(heard, cursor):
                         cursor = told.cursor
                         yield told
-                        if isinstance(told.happening, DebateEnded):
+                        if isinstance(told.event, DebateEnded):
                             return
                     if heard or await _stirred(subscription):
                         continue
@@ -443,7 +443,7 @@ def _debate_entry(debate: DebateId, happening: EventsHappening, label: Label) ->
     return NewEntry(
         topic=debate_talk_topic(debate),
         type=type_,
-        facts=_debate_writable(facts),
+        details=_debate_writable(facts),
         topic_label=label,
         label=label,
     )
@@ -451,13 +451,13 @@ def _debate_entry(debate: DebateId, happening: EventsHappening, label: Label) ->
 
 def _debate_writable(facts: JsonObject) -> JsonObject:
     """What voices say may hold what no database does; each letter stays one letter."""
-    return {storable(name): _debate_value(value) for name, value in facts.items()}
+    return {strip_nul(name): _debate_value(value) for name, value in facts.items()}
 
 
 def _debate_value(value: JsonValue) -> JsonValue:
     match value:
         case str():
-            return storable(value)
+            return strip_nul(value)
         case Mapping():
             return _debate_writable(value)
         case list() | tuple():
@@ -472,18 +472,18 @@ APPROVALS: Final = "approvals"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedNews:
-    """The guard's `ApprovalNews`. Which request, and no more: who may see what it asks for is
+    """The guard's `ApprovalEvents`. Which request, and no more: who may see what it asks for is
     decided where it is shown."""
 
     log: EventLog
     bus: Bus
     """One that waits for the end of a transaction."""
 
-    async def tell(self, caller: Principal, what: str, approval: Approval) -> None:
+    async def publish(self, caller: Principal, what: str, approval: Approval) -> None:
         told = NewEntry(
             topic=APPROVALS,
             type=f"approval.{what}",
-            facts={
+            details={
                 "approval": str(approval.id),
                 "status": str(approval.status),
                 "outcome": None if approval.outcome is None else str(approval.outcome),

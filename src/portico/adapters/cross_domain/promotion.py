@@ -9,7 +9,7 @@ from typing import Final, Self
 
 from portico.adapters.postgres.debate.mapping import body_json, voice_json
 from portico.adapters.postgres.debate.outcomes import PostgresPromotions, Promoted
-from portico.adapters.postgres.mapping import storable
+from portico.adapters.postgres.mapping import strip_nul
 from portico.bridge.core.declassification import (
     DECLASSIFY,
     DeclassificationId,
@@ -27,13 +27,13 @@ from portico.debate.core.vote_weights import pair_name
 from portico.debate.debaters import PAID
 from portico.debate.ports import Blackboard
 from portico.guard.approvals import AskApproval, about_end
-from portico.guard.authentication import AsTheyAre
-from portico.guard.core.access_request import Act, Action, Aim, NeedsApproval
+from portico.guard.authentication import RevalidatePrincipal
+from portico.guard.core.access_request import AccessRequest, Action, ActionTarget, NeedsApproval
 from portico.guard.core.approvals import Approval, Outcome
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue, canonical
@@ -68,13 +68,13 @@ class DebatePromotion:
     ask: AskApproval
 
     async def propose(self, caller: Principal, whole: WholeDebate, to: Label) -> ApprovalId:
-        """Raises `NotLower`, `BelowContainer`, `TooManyAsked`."""
+        """Raises `NotLower`, `BelowContainer`, `TooManyPendingApprovals`."""
         debate = whole.debate
         check_lower(debate.label, to, await self._inside(caller, debate.project))
         task = await self.contexts.get(caller)
         label_of(None, inside=debate.label, mark=task.label, clearance=caller.clearance)
         out = await let_out(self.scan, whole)
-        aim = Aim(
+        aim = ActionTarget(
             tool=DECLASSIFY,
             server="bridge",
             effect=Effect.IRREVERSIBLE,
@@ -88,7 +88,7 @@ class DebatePromotion:
             "content": out.content,
         }
         asked = await self.ask(
-            Act(caller=caller, action=Action.DECLASSIFY, aim=aim, arguments=shown),
+            AccessRequest(caller=caller, action=Action.DECLASSIFY, target=aim, arguments=shown),
             task,
             NeedsApproval(RULE, f"A debate that is {debate.label} could then be read as {to}."),
         )
@@ -121,25 +121,27 @@ class CarryOutPromotion(CarryOutDeclassification):
     async def _carried_out(self, caller: Principal, approval: Approval) -> JsonValue:
         """As whoever asked, with what they may now. Raises `KeyEnded`, `NotPermitted`,
         `DebateNotFound`, `LoweredOtherwise`, `NotApproved`."""
-        as_they_are = AsTheyAre(key_ring=self.key_ring, clock=self.clock)
-        asker = await as_they_are.no_more(caller, key=approval.asker.key, at=approval.asker.at)
-        permit(asker, Scope.DEBATES_RUN)
+        as_they_are = RevalidatePrincipal(key_ring=self.key_ring, clock=self.clock)
+        asker = await as_they_are.no_more(
+            caller, key=approval.requester.key, at=approval.requester.at
+        )
+        require_scope(asker, Scope.DEBATES_RUN)
         record, text = await self._copied(asker, approval)
         ended = replace(approval, outcome=Outcome.DONE, ended_at=record.at)
-        async with self.together(asker):
+        async with self.unit_of_work(asker):
             if not await self.approvals.claim(asker, approval.id, self.clock.now()):
                 return _told(await self.approvals.get(asker, approval.id))
             await self.promotions.add(asker, record, text)
             await self.approvals.end(asker, ended)
             await self.audit.note(asker, _entry(record), about_end("approval.used", ended))
-            await self.news.tell(asker, "used", ended)
+            await self.news.publish(asker, "used", ended)
         return {**_told(ended), "debate": str(record.copy)}
 
-    async def _copied(self, asker: Principal, approval: Approval) -> tuple[Promoted, str]:
+    async def _copied(self, requester: Principal, approval: Approval) -> tuple[Promoted, str]:
         """From the debate as it is now, which has to be as it was. Raises `LoweredOtherwise`."""
         source = DebateId.parse(str(approval.arguments["debate"]))
         after = Label.parse(str(approval.arguments["to"]))
-        whole = await self.blackboard.read(asker, source)
+        whole = await self.blackboard.read(requester, source)
         out = await let_out(self.scan, whole)
         if pin_of(source, whole.debate.label, after, out.text) != approval.pin:
             raise LoweredOtherwise(str(source))
@@ -155,7 +157,7 @@ class CarryOutPromotion(CarryOutDeclassification):
             at=now,
             digest=digest_of(out.text),
         )
-        signature = self.signing.sign(_signed(asker.space, record))
+        signature = self.signing.sign(_signed(requester.space, record))
         return replace(record, signature=signature), out.text
 
 
@@ -175,12 +177,12 @@ class LetOut:
     def clean(self, value: JsonValue) -> JsonValue:
         match value:
             case str():
-                text = storable(value)
+                text = strip_nul(value)
                 findings = self.scan(text)
                 self.rules += [each.rule for each in findings]
                 return redacted(text, findings).text if findings else text
             case Mapping():
-                return {storable(name): self.clean(each) for name, each in value.items()}
+                return {strip_nul(name): self.clean(each) for name, each in value.items()}
             case list() | tuple():
                 return [self.clean(each) for each in value]
             case _:
@@ -198,8 +200,8 @@ def _let_out(scan: Scanner, whole: WholeDebate) -> LetOut:
     debate, out = whole.debate, LetOut(scan)
     question = replace(debate.question, material="")
     body: JsonObject = {
-        **body_json(replace(debate, question=question, began=None, seed=_SEED)),
-        "voices": [voice_json(voice) for voice in debate.voices],
+        **body_json(replace(debate, question=question, start_label=None, seed=_SEED)),
+        "voices": [voice_json(voice) for voice in debate.debaters],
     }
     decision = None if debate.decision is None else debate.decision.as_json()
     notes: dict[JsonValue, JsonObject] = {}
@@ -270,7 +272,7 @@ def _entry(record: Promoted) -> AuditEntry:
     return AuditEntry(
         action="debate.promoted",
         subject=str(record.source),
-        facts={
+        details={
             "record": str(record.id),
             "copy": str(record.copy),
             "from": str(record.before),

@@ -7,7 +7,7 @@ from typing import Final
 from portico.agents.core.agents import Agent
 from portico.agents.core.errors import AgentNameTaken, NameInRules
 from portico.guard.approvals import Approvals, WithdrawApproval
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.approvals import Approval, Status
 from portico.guard.core.audit import about_principal, about_rule, identity_facts
 from portico.guard.core.authentication import as_principal
@@ -16,7 +16,7 @@ from portico.guard.core.errors import NameTaken, PrincipalDisabled
 from portico.guard.core.keys import check_tools
 from portico.guard.core.principals import Identity, Role, Scope, check_reach
 from portico.guard.core.rules import Rule, Ruling, naming
-from portico.guard.ports import Audit, ContextBook, Contexts, Principals, Rules, Together
+from portico.guard.ports import Audit, ContextRegistry, Contexts, Principals, Rules, UnitOfWork
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC, Label, join, meet
@@ -30,7 +30,7 @@ class AgentTasks:
     """Nobody says here that a window is clean: the house opens it, and the run remembers nothing
     but what it is given."""
 
-    book: ContextBook
+    book: ContextRegistry
     contexts: Contexts
     clock: Clock
     entropy: Entropy
@@ -51,10 +51,10 @@ class AgentTasks:
         await self.book.open(acts_as, context)
         return context.id
 
-    async def take_over(self, caller: Principal, *, after: Principal) -> TaskContext:
+    async def take_over(self, caller: Principal, *, after: Principal) -> TaintContext:
         """Raises `ContextNotFound`."""
         task = await self.contexts.get(after)
-        await self.contexts.rise(caller, task.label, untrusted=task.untrusted)
+        await self.contexts.raise_taint(caller, task.label, untrusted=task.untrusted)
         return task
 
     async def label(self, caller: Principal) -> Label:
@@ -67,7 +67,7 @@ class DebateTasks:
     """Nobody says here that a window is clean: the house opens it, and the debate remembers nothing
     but what it is given."""
 
-    book: ContextBook
+    book: ContextRegistry
     contexts: Contexts
     clock: Clock
     entropy: Entropy
@@ -86,13 +86,13 @@ class DebateTasks:
         await self.book.open(caller, context)
         return context.id
 
-    async def at(self, caller: Principal) -> TaskContext:
+    async def at(self, caller: Principal) -> TaintContext:
         """Raises `ContextNotFound`."""
         return await self.contexts.get(caller)
 
     async def read(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
         """Raises `ContextNotFound`."""
-        await self.contexts.rise(caller, label, untrusted=untrusted)
+        await self.contexts.raise_taint(caller, label, untrusted=untrusted)
 
 
 _ROLES: Final = frozenset({Role.MEMBER})
@@ -108,7 +108,7 @@ class AgentIdentities:
     withdraw: WithdrawApproval
     rules: Rules
     audit: Audit
-    together: Together
+    unit_of_work: UnitOfWork
     clock: Clock
 
     async def add(self, caller: Principal, agent: Agent) -> None:
@@ -126,7 +126,7 @@ class AgentIdentities:
         _check(caller, identity)
         found = naming(await self.rules.all(caller), agent.name)
         _check_name(caller, agent.name, _allowing(found))
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             try:
                 await self.principals.add(caller, identity)
             except NameTaken as error:
@@ -135,7 +135,7 @@ class AgentIdentities:
 
     async def change(self, caller: Principal, agent: Agent) -> None:
         """Raises `AgentNameTaken`, `NameInRules`, `Overreach`."""
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             before = await self.principals.hold(caller, agent.principal)
             after = replace(
                 before, name=agent.name, clearance=agent.spec.label, tools=agent.spec.tools
@@ -163,7 +163,7 @@ class AgentIdentities:
         """The principal stays, since what it did is in the record; its name is free again. What it
         has asked people for is asked for no more, which wakes the runs that wait for that: they
         find that it is gone."""
-        async with self.together(caller):
+        async with self.unit_of_work(caller):
             before = await self.principals.hold(caller, agent.principal)
             gone = f"{before.name[:_NAME]} ({agent.principal})"
             after = replace(before, name=gone, disabled_at=self.clock.now())

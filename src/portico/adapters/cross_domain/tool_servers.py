@@ -18,16 +18,22 @@ from portico.agents.core.agents import (
     AgentVersion,
     spec_json,
 )
-from portico.agents.core.events import RunEnded, ToolWaits
+from portico.agents.core.events import RunFinished, ToolCallAwaitingApproval
 from portico.agents.core.traces import AgentRunStatus
 from portico.agents.ports import Agents
-from portico.agents.runs import AgentRunWish, StartedAgentRun
+from portico.agents.runs import AgentRunSpec, StartedAgentRun
 from portico.engine.core.runs import Started
-from portico.gateway.catalog import Catalogues
-from portico.gateway.core.calls import Answer, Phase, Seen, Target, Vitals
+from portico.gateway.catalog import Catalogs
+from portico.gateway.core.calls import (
+    Phase,
+    ServerHealth,
+    ServerListing,
+    ToolResult,
+    UpstreamTarget,
+)
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.servers import AGENTS, Era, Identity, Inside, Server
-from portico.gateway.ports import Line, house
+from portico.gateway.core.servers import AGENTS, Identity, Inside, ProtocolRevision, Server
+from portico.gateway.ports import ClientChannel, house
 from portico.kernel.effect import Effect, worst
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId, SpaceId
@@ -37,7 +43,7 @@ from portico.kernel.principal import Principal
 from portico.workflows.core.plan_report import WorkflowReport
 from portico.workflows.core.saved import Admission
 from portico.workflows.core.texts import as_answer as workflow_answer
-from portico.workflows.runs import SavedWish
+from portico.workflows.runs import SavedRunSpec
 from portico.workflows.saved import IDENTITY
 
 LAUNCH: Final = Inside(AGENTS, "1")
@@ -66,14 +72,14 @@ _MESSAGE: Final[JsonObject] = {
 class Answering(Protocol):
     async def __call__(
         self, caller: Principal, run: RunId, *, patience: timedelta
-    ) -> RunEnded | ToolWaits | None: ...
+    ) -> RunFinished | ToolCallAwaitingApproval | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
     """What is there only once agents are."""
 
-    start: Callable[[Principal, AgentRunWish], Awaitable[StartedAgentRun]]
+    start: Callable[[Principal, AgentRunSpec], Awaitable[StartedAgentRun]]
     answer: Answering
     offered: Callable[[SpaceId], Awaitable[Sequence[tuple[AgentSpec, Effect]]]]
     """With the worst that the tools of each can do."""
@@ -91,21 +97,26 @@ class AgentTools(NothingBeside):
     def knows(self, space: SpaceId, server: str) -> bool:
         return (space, server) in self._known
 
-    async def look(self, target: Target) -> Seen:
+    async def look(self, target: UpstreamTarget) -> ServerListing:
         self._known.add((target.space, target.server))
         offered = await self._here(target).offered(target.space)
         tools = [tool_definition(spec, effect) for spec, effect in offered]
-        return Seen(identity=_IDENTITY, era=Era.MODERN, instructions=None, tools=tools)
+        return ServerListing(
+            identity=_IDENTITY,
+            protocol_revision=ProtocolRevision.MODERN,
+            instructions=None,
+            tools=tools,
+        )
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,  # noqa: ARG002 # whoever wants to see it follows the run
-    ) -> Answer:
+        line: ClientChannel | None = None,  # noqa: ARG002 # whoever wants to see it follows the run
+    ) -> ToolResult:
         """A run in the name of whoever calls. What has not ended in time goes on, and is said to:
         being cancelled ends only the waiting."""
         if target.acting is None:
@@ -115,7 +126,7 @@ class AgentTools(NothingBeside):
         self._calls[place] += 1
         try:
             message = str(arguments["message"])
-            wish = AgentRunWish(agent=tool, message=message, key=target.acting.call)
+            wish = AgentRunSpec(agent=tool, message=message, key=target.acting.call)
             started = await running.start(caller, wish)
             patience = max(timeout - _SPARE, timedelta(0))
             came = await running.answer(caller, started.run, patience=patience)
@@ -126,11 +137,11 @@ class AgentTools(NothingBeside):
     async def stop(self, space: SpaceId, server: str) -> None:
         """There is nothing of it that runs here: runs are the engine's."""
 
-    def vitals(self, space: SpaceId, server: str) -> Vitals:
+    def health(self, space: SpaceId, server: str) -> ServerHealth:
         calls = self._calls[space, server]
-        return Vitals(phase=Phase.RUNNING if calls else Phase.IDLE, calls_now=calls)
+        return ServerHealth(phase=Phase.RUNNING if calls else Phase.IDLE, calls_now=calls)
 
-    def _here(self, target: Target) -> Running:
+    def _here(self, target: UpstreamTarget) -> Running:
         """Raises `UpstreamDown`."""
         if not self._running:
             raise UpstreamDown(target.server, "there are no agents in this process")
@@ -141,7 +152,7 @@ def tool_definition(spec: AgentSpec, effect: Effect) -> JsonObject:
     """What its tools can do is what it can do; the words that it is given go to a model. Whatever
     is changed of it waits to be approved anew: by its words alone nobody would see that it is told
     to do something else."""
-    reads = effect.reads_only
+    reads = effect.is_read_only
     digest = sha256(canonical(spec_json(spec))).hexdigest()
     return {
         "name": spec.name,
@@ -156,17 +167,17 @@ def tool_definition(spec: AgentSpec, effect: Effect) -> JsonObject:
     }
 
 
-def as_answer(run: RunId, came: RunEnded | ToolWaits | None) -> Answer:
+def as_answer(run: RunId, came: RunFinished | ToolCallAwaitingApproval | None) -> ToolResult:
     match came:
-        case RunEnded(status=AgentRunStatus.COMPLETED, answer=answer):
+        case RunFinished(status=AgentRunStatus.COMPLETED, answer=answer):
             return _said(run, "completed", answer)
-        case RunEnded() as ended:
+        case RunFinished() as ended:
             why = " ".join(filter(None, [ended.error, ended.fix]))
             words = f"The agent did not finish ({ended.status}). {why}".strip()
             text = "\n".join(filter(None, [ended.answer, words]))
             failed = ended.status is AgentRunStatus.FAILED
             return _said(run, str(ended.status), text, failed=failed)
-        case ToolWaits() as waits:
+        case ToolCallAwaitingApproval() as waits:
             text = (
                 f"The agent waits until somebody has approved {waits.tool} ({waits.approval}), and "
                 f"then goes on: it is the run {run}."
@@ -177,15 +188,15 @@ def as_answer(run: RunId, came: RunEnded | ToolWaits | None) -> Answer:
             return _said(run, "running", text)
 
 
-def _said(run: RunId, status: str, text: str, *, failed: bool = False) -> Answer:
-    return Answer(
+def _said(run: RunId, status: str, text: str, *, failed: bool = False) -> ToolResult:
+    return ToolResult(
         [{"type": "text", "text": text}],
         {"run": str(run), "status": status, "answer": text},
         failed=failed,
     )
 
 
-def _place(target: Target) -> tuple[SpaceId, str]:
+def _place(target: UpstreamTarget) -> tuple[SpaceId, str]:
     return target.space, target.server
 
 
@@ -235,7 +246,7 @@ class ExposedAgents:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposing:
     agents: Agents
-    catalogues: Catalogues
+    catalogues: Catalogs
     server: Callable[[SpaceId], Awaitable[Server | None]]
     """The one whose tools they are, if there is one yet."""
     ask_again: Callable[[SpaceId], Awaitable[None]]
@@ -280,7 +291,12 @@ class Exposing:
 
 class Waiting(Protocol):
     async def __call__(
-        self, caller: Principal, run: RunId, *, patience: timedelta, line: Line | None = None
+        self,
+        caller: Principal,
+        run: RunId,
+        *,
+        patience: timedelta,
+        line: ClientChannel | None = None,
     ) -> WorkflowReport: ...
 
 
@@ -288,8 +304,8 @@ class Waiting(Protocol):
 class WorkflowRunning:
     """What is called through the gateway, and so there only once the gateway is."""
 
-    start: Callable[[Principal, SavedWish], Awaitable[Started]]
-    admit: Callable[[Principal, SavedWish], Awaitable[JsonObject]]
+    start: Callable[[Principal, SavedRunSpec], Awaitable[Started]]
+    admit: Callable[[Principal, SavedRunSpec], Awaitable[JsonObject]]
     wait: Waiting
     offered: Callable[[SpaceId], Awaitable[list[JsonObject]]]
     patience: timedelta
@@ -304,27 +320,32 @@ class WorkflowTools(NothingBeside):
     def knows(self, space: SpaceId, server: str) -> bool:
         return (space, server) in self._known
 
-    async def look(self, target: Target) -> Seen:
+    async def look(self, target: UpstreamTarget) -> ServerListing:
         self._known.add((target.space, target.server))
         tools = await self.running().offered(target.space)
-        return Seen(identity=IDENTITY, era=Era.MODERN, instructions=None, tools=tools)
+        return ServerListing(
+            identity=IDENTITY,
+            protocol_revision=ProtocolRevision.MODERN,
+            instructions=None,
+            tools=tools,
+        )
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,
-    ) -> Answer:
+        line: ClientChannel | None = None,
+    ) -> ToolResult:
         """A run is given the plan, to carry it out itself: waiting for another would take up a
         place that the other needs. Otherwise what has not ended in time goes on, and is said to:
         being cancelled ends only the waiting."""
         if target.acting is None:
             raise UpstreamDown(target.server, "nobody is calling")
         caller, running, place = target.acting.caller, self.running(), (target.space, target.server)
-        wish = SavedWish(name=tool, inputs=arguments)
+        wish = SavedRunSpec(name=tool, inputs=arguments)
         self._known.add(place)
         if target.acting.in_run:
             return Admission(await running.admit(caller, wish), arguments).answer
@@ -340,6 +361,6 @@ class WorkflowTools(NothingBeside):
     async def stop(self, space: SpaceId, server: str) -> None:
         """There is nothing of it that runs here: runs are the engine's."""
 
-    def vitals(self, space: SpaceId, server: str) -> Vitals:
+    def health(self, space: SpaceId, server: str) -> ServerHealth:
         calls = self._calls[space, server]
-        return Vitals(phase=Phase.RUNNING if calls else Phase.IDLE, calls_now=calls)
+        return ServerHealth(phase=Phase.RUNNING if calls else Phase.IDLE, calls_now=calls)

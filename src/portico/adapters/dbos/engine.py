@@ -16,14 +16,14 @@ from dbos._queue import Queue
 from dbos._utils import GlobalParams, generate_uuid
 
 from portico.adapters.dbos.system import LEG, configuration
-from portico.adapters.postgres.engine.lease import Held, Lease
+from portico.adapters.postgres.engine.lease import HeldLease, Lease
 from portico.adapters.postgres.engine.runs import turn_from
 from portico.adapters.postgres.transaction import EnginePool
 from portico.adapters.telemetry.metrics import lease_lost, took_over
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.runs import Leg, Place, Turn
-from portico.engine.core.runs import Queue as RunQueueName
-from portico.engine.ports import Line
+from portico.engine.core.runs import Activation, QueuedActivation, QueuePlacement
+from portico.engine.core.runs import QueueConfig as RunQueueName
+from portico.engine.ports import RunQueue
 
 # Beginning one leg at once: out of the line, as DBOS's own threads do when their time to look
 # comes, or without its having stood there.
@@ -81,7 +81,7 @@ def take_one(name: str) -> None:
 
 _log: Final = logging.getLogger("portico.engine")
 _LOOK: Final = 0.1
-_USUAL: Final = Place()
+_USUAL: Final = QueuePlacement()
 _PATIENCE: Final = 10.0
 """Seconds in which a work has to come to its end once it is cancelled."""
 
@@ -98,7 +98,7 @@ class DbosWorker:
         self,
         engine: str,
         executor: str,
-        run_leg: Callable[[Leg], Awaitable[None]],
+        run_leg: Callable[[Activation], Awaitable[None]],
         *,
         queues: Sequence[RunQueueName],
         pool_size: int,
@@ -166,19 +166,19 @@ class DbosWorker:
             for task in stubborn:
                 _log.error("%s does not stop; nothing that it does is noted any more", task)
 
-    def take_up(self, queue: str) -> None:
+    def resume(self, queue: str) -> None:
         """Somebody has come to stand in line: they need not wait for the next look. Not in the
         context of whoever calls: DBOS would take the one for a part of the other."""
         if self._open:
             threading.Thread(target=self._take, args=[queue], daemon=True).start()
 
-    async def begin(self, turn: Turn) -> bool:
+    async def start(self, turn: QueuedActivation) -> bool:
         """Whether it is carried out here, at once. Whoever waits in a line that is full is not
         overtaken. Should this process die, it is put in line as whatever it had begun."""
-        usual = self._open and turn.place == _USUAL
+        usual = self._open and turn.placement == _USUAL
         if not usual or len(self._begun) >= self._beside or not has_room(_USUAL.queue, self._most):
             return False
-        name = turn.leg.name
+        name = turn.activation.name
         self._begun.add(name)
         loop = asyncio.get_running_loop()
         # Not in the context of whoever calls: DBOS would take the one for a part of the other.
@@ -253,7 +253,7 @@ class DbosWorker:
             raise asyncio.CancelledError
         self._running[name] = task
         try:
-            await self._run_leg(Leg.parse(name))
+            await self._run_leg(Activation.parse(name))
         except Exception as error:
             _log.exception("%s broke off", name)
             raise BrokenOff from error
@@ -323,7 +323,9 @@ _BROKEN_OFF: Final[LiteralString] = """
 
 
 class Upkeep:
-    def __init__(self, executor: str, engine: EnginePool, worker: DbosWorker, line: Line) -> None:
+    def __init__(
+        self, executor: str, engine: EnginePool, worker: DbosWorker, line: RunQueue
+    ) -> None:
         self._executor = executor
         self._engine = engine
         self._worker = worker
@@ -393,13 +395,13 @@ class DbosEngine:
         """The legs that are being carried out here."""
         return self._worker.running
 
-    async def begin(self, turn: Turn) -> bool:
+    async def start(self, turn: QueuedActivation) -> bool:
         """Whether it is carried out here from now on, without having stood in line."""
-        return await self._worker.begin(turn)
+        return await self._worker.start(turn)
 
-    def take_up(self, queue: str) -> None:
+    def wake(self, queue: str) -> None:
         """Somebody has come to stand in line here."""
-        self._worker.take_up(queue)
+        self._worker.resume(queue)
 
     async def go_on(self) -> None:
         """Until cancelled."""
@@ -429,7 +431,7 @@ class DbosEngine:
             return False
         return True
 
-    async def _while_held(self, held: Held) -> None:
+    async def _while_held(self, held: HeldLease) -> None:
         """What runs here has ended before the lease is let go of, however it ends."""
         await self._upkeep.give_back(timedelta(0))
         self._worker.open()

@@ -15,7 +15,7 @@ from typing import Final
 
 import httpx2
 
-from portico.guard.approvals import ApprovalNews
+from portico.guard.approvals import ApprovalEvents
 from portico.guard.core.approvals import Approval, Status
 from portico.guard.core.errors import ApprovalNotFound
 from portico.kernel.clock import Clock
@@ -51,10 +51,10 @@ class ApprovalWebhook:
         default_factory=lambda: asyncio.Queue(_MOST)
     )
 
-    def offer(self, asker: Principal, approval: ApprovalId) -> None:
+    def offer(self, requester: Principal, approval: ApprovalId) -> None:
         """Sent once it can be seen; too much at once is left out."""
         try:
-            self._waiting.put_nowait((asker, approval))
+            self._waiting.put_nowait((requester, approval))
         except asyncio.QueueFull:
             _log.warning("%s is not told to the webhook: too many wait to be told", approval)
 
@@ -73,14 +73,14 @@ class ApprovalWebhook:
                 _log.warning("%s was not told to the webhook: %s", approval, type(error).__name__)
 
     async def _told(
-        self, client: httpx2.AsyncClient, asker: Principal, approval: ApprovalId
+        self, client: httpx2.AsyncClient, requester: Principal, approval: ApprovalId
     ) -> None:
         """At most so many tries, and none for what has been answered meanwhile."""
         why = "it cannot be seen"
         for pause in self.pauses:
             await asyncio.sleep(pause)
             try:
-                found = await self.look(asker, approval)
+                found = await self.look(requester, approval)
             except ApprovalNotFound:
                 continue  # what asks for it has not ended yet, or has been undone
             if found.status is not Status.WAITING:
@@ -120,8 +120,8 @@ class ApprovalWebhook:
                 "approval": str(approval.id),
                 "tool": approval.tool,
                 "effect": str(approval.effect),
-                "asker": approval.asker.name,
-                "asker_kind": str(approval.asker.kind),
+                "asker": approval.requester.name,
+                "asker_kind": str(approval.requester.kind),
                 "rule": approval.rule,
                 "expires_at": approval.expires_at.isoformat(),
                 "url": f"{self.base_url}/api/v1/approvals/{approval.id}",
@@ -133,11 +133,11 @@ class ApprovalWebhook:
 class NewsByWebhook:
     """What is told inside is told elsewhere too, if somebody has to do something about it."""
 
-    inside: ApprovalNews
+    inside: ApprovalEvents
     webhook: ApprovalWebhook
 
-    async def tell(self, caller: Principal, what: str, approval: Approval) -> None:
-        await self.inside.tell(caller, what, approval)
+    async def publish(self, caller: Principal, what: str, approval: Approval) -> None:
+        await self.inside.publish(caller, what, approval)
         if what == "asked":
             self.webhook.offer(caller, approval.id)
 

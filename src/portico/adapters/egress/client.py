@@ -17,7 +17,7 @@ import httpx2
 
 from portico.adapters.egress.dialer import Dialer
 from portico.sandbox.core.errors import AddressRefused, FetchFailed
-from portico.sandbox.core.profile import Fetched, Place, Request
+from portico.sandbox.core.profile import Fetched, NetworkEndpoint, Request
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):
@@ -159,11 +159,11 @@ def check_http(url: httpx2.URL) -> None:
         raise AddressRefused(shown, "only http and https are", fix="Name an http or https address.")
 
 
-def place_of(url: httpx2.URL) -> Place:
+def place_of(url: httpx2.URL) -> NetworkEndpoint:
     """Where it leads. Raises `AddressRefused`."""
     check_http(url)
     port = url.port or _SCHEMES[url.scheme]
-    return Place(url.raw_host.decode("ascii").lower().removesuffix("."), port)
+    return NetworkEndpoint(url.raw_host.decode("ascii").lower().removesuffix("."), port)
 
 
 def environment_proxy(url: httpx2.URL) -> httpx2.URL | None:
@@ -391,7 +391,7 @@ _REPLACED: Final = ("content-encoding", "content-length")
 
 def guarded_client(
     *,
-    allow: Collection[Place] = (),
+    allow: Collection[NetworkEndpoint] = (),
     dialer: Dialer | None = None,
     tls: ssl.SSLContext | None = None,
     bounds: Bounds | None = None,
@@ -408,7 +408,7 @@ def guarded_client(
     return _GuardedClient(transport, bounds or Bounds(), given)
 
 
-def written(url: str) -> Place:
+def written(url: str) -> NetworkEndpoint:
     """An address in a setting is itself an entry for exactly its host and port. Raises
     `AddressRefused`."""
     try:
@@ -503,7 +503,7 @@ def _without_location(headers: httpx2.Headers) -> httpx2.Headers:
 class _Bounded(httpx2.AsyncBaseTransport):
     def __init__(self, gate: Dialer, tls: ssl.SSLContext, proxied: httpx2.URL | None) -> None:
         self._straight = GuardedTransport(gate, tls)
-        self._by_proxy: tuple[Place, GuardedTransport] | None = None
+        self._by_proxy: tuple[NetworkEndpoint, GuardedTransport] | None = None
         if proxied is not None and (proxy := environment_proxy(proxied)) is not None:
             way = gate.narrowed([place_of(proxy)], public=False)
             self._by_proxy = place_of(proxied), GuardedTransport(way, tls, proxy=proxy)

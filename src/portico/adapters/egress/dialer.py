@@ -16,7 +16,7 @@ from typing import Final, Self, TypeVar
 import psutil
 
 from portico.sandbox.core.errors import AddressRefused
-from portico.sandbox.core.profile import Place, why_not_public
+from portico.sandbox.core.profile import NetworkEndpoint, why_not_public
 
 _AT_ONCE: Final = 16
 _FRESH: Final = 5.0
@@ -95,7 +95,7 @@ class Dialer:
 
     def __init__(
         self,
-        places: Collection[Place] = (),
+        places: Collection[NetworkEndpoint] = (),
         *,
         public: bool = True,
         ports: Collection[int] = PORTS,
@@ -108,7 +108,7 @@ class Dialer:
         self._own = own or OwnAddresses()
         self._resolve = resolve or SystemNames()
 
-    def narrowed(self, places: Collection[Place], *, public: bool = True) -> Self:
+    def narrowed(self, places: Collection[NetworkEndpoint], *, public: bool = True) -> Self:
         """Another, by the same names, that reaches these places and none of ours."""
         return type(self)(
             places, public=public, ports=self._ports, own=self._own, resolve=self._resolve
@@ -137,7 +137,7 @@ class Dialer:
     async def judged(self, host: str, port: int) -> Sequence[str]:
         """The addresses that may be dialled for it; if one of them may not, none may.
         Raises `AddressRefused`, and `OSError` if it has none."""
-        asked = Place(_plain(host), port)
+        asked = NetworkEndpoint(_plain(host), port)
         if (asked.host, port) in self._places:
             return await self._found(asked)
         self._check(asked)
@@ -149,7 +149,7 @@ class Dialer:
                 raise AddressRefused(str(asked), f"it {leads} {reason}")
         return addresses
 
-    def _check(self, asked: Place) -> None:
+    def _check(self, asked: NetworkEndpoint) -> None:
         """What can be said before anybody is asked for its addresses."""
         if not self._public:
             raise AddressRefused(str(asked), "only places that were named are reached")
@@ -159,7 +159,7 @@ class Dialer:
         if not _is_literal(asked.host):
             _check_name(asked)
 
-    async def _found(self, asked: Place) -> Sequence[str]:
+    async def _found(self, asked: NetworkEndpoint) -> Sequence[str]:
         if _is_literal(asked.host):
             return [asked.host]
         found = await self._resolve(asked.host, asked.port)
@@ -174,7 +174,7 @@ class Dialer:
         return "an address of this machine" if own else None
 
 
-def _check_name(asked: Place) -> None:
+def _check_name(asked: NetworkEndpoint) -> None:
     if not _NAME.fullmatch(asked.host):
         raise AddressRefused(asked.host, "it is no name of a host")
     if _NUMBER.fullmatch(asked.host.rpartition(".")[2]):

@@ -18,8 +18,8 @@ from typing import Final, Self
 import h11
 
 from portico.adapters.egress.dialer import Dialer
-from portico.sandbox.core.errors import AddressRefused, BadPlace
-from portico.sandbox.core.profile import METADATA, Network, Place, why_not_public
+from portico.sandbox.core.errors import AddressRefused, InvalidNetworkEndpoint
+from portico.sandbox.core.profile import METADATA, Network, NetworkEndpoint, why_not_public
 
 # Two connections made one: what comes from either goes to the other, until both have said all.
 
@@ -124,7 +124,7 @@ _NOT_HANDED_ON: Final = frozenset(
 Event = h11.Event | type[h11.PAUSED]
 
 
-class Talk:
+class ForwardedExchange:
     """An end, and how far its conversation has come."""
 
     def __init__(self, end: End, state: h11.Connection) -> None:
@@ -132,14 +132,14 @@ class Talk:
         self.state = state
 
     @classmethod
-    def asked(cls, near: End) -> "Talk":
+    def asked(cls, near: End) -> "ForwardedExchange":
         return cls(near, h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD))
 
     @classmethod
-    def asking(cls, far: End) -> "Talk":
+    def asking(cls, far: End) -> "ForwardedExchange":
         return cls(far, h11.Connection(h11.CLIENT, max_incomplete_event_size=_ANSWER_HEAD))
 
-    async def heard(self) -> Event:
+    async def receive(self) -> Event:
         """Raises `h11.RemoteProtocolError`, `OSError`."""
         while (event := self.state.next_event()) is h11.NEED_DATA:
             self.state.receive_data(await self.end.reader.read(PIECE))
@@ -155,9 +155,11 @@ class Talk:
         await self.end.say_last(b"".join(self.state.send(event) or b"" for event in events))
 
 
-async def forward(near: Talk, request: h11.Request, place: Place, far: End, *, idle: float) -> None:
+async def forward(
+    near: ForwardedExchange, request: h11.Request, place: NetworkEndpoint, far: End, *, idle: float
+) -> None:
     """Raises `OSError` and `h11.ProtocolError`, or a group of them."""
-    beyond = Talk.asking(far)
+    beyond = ForwardedExchange.asking(far)
     asked = h11.Request(
         method=request.method,
         target=origin_form(request.target),
@@ -170,14 +172,14 @@ async def forward(near: Talk, request: h11.Request, place: Place, far: End, *, i
         question.cancel()
 
 
-async def _question(near: Talk, beyond: Talk, pulse: Pulse) -> None:
-    while isinstance(event := await near.heard(), h11.Data | h11.EndOfMessage):
+async def _question(near: ForwardedExchange, beyond: ForwardedExchange, pulse: Pulse) -> None:
+    while isinstance(event := await near.receive(), h11.Data | h11.EndOfMessage):
         pulse.beat()
         await beyond.say(event)
 
 
-async def _answer(beyond: Talk, near: Talk, pulse: Pulse) -> None:
-    while not isinstance(event := await beyond.heard(), h11.EndOfMessage):
+async def _answer(beyond: ForwardedExchange, near: ForwardedExchange, pulse: Pulse) -> None:
+    while not isinstance(event := await beyond.receive(), h11.EndOfMessage):
         pulse.beat()
         match event:
             case h11.Response():
@@ -211,7 +213,7 @@ def origin_form(target: bytes) -> bytes:
     return path if path.startswith(b"/") else b"/" + path
 
 
-def _host(place: Place) -> bytes:
+def _host(place: NetworkEndpoint) -> bytes:
     shown = str(place)
     return (shown.removesuffix(":80") if place.port == 80 else shown).encode()
 
@@ -250,7 +252,7 @@ class Egress:
     def __init__(
         self,
         network: Network,
-        reach: Sequence[Place],
+        reach: Sequence[NetworkEndpoint],
         *,
         dialer: Dialer,
         token: str | None = None,
@@ -274,7 +276,7 @@ class Egress:
         """Of those that were refused: where credentials are given out, nobody is shown a way."""
         return [place for place in self._refused if place not in self._unspoken]
 
-    async def serve(self, listener: socket.socket, *, to: Place | None = None) -> None:
+    async def serve(self, listener: socket.socket, *, to: NetworkEndpoint | None = None) -> None:
         """From now until `close`, which closes the listener too. Without `to` it is a proxy; else
         every connection leads to that place, which must be among those that may be reached."""
         met = partial(self._met, to=to)
@@ -294,7 +296,9 @@ class Egress:
             if times > 1:
                 _log.info("%s was refused %d times", place, times)
 
-    def _met(self, reader: StreamReader, writer: StreamWriter, *, to: Place | None) -> None:
+    def _met(
+        self, reader: StreamReader, writer: StreamWriter, *, to: NetworkEndpoint | None
+    ) -> None:
         if len(self._guests) >= self._terms.connections:
             writer.write(_FULL if to is None else b"")
             writer.close()
@@ -304,7 +308,7 @@ class Egress:
         self._guests[guest] = near
         guest.add_done_callback(self._guests.pop)
 
-    async def _led_out(self, near: End, to: Place | None) -> None:
+    async def _led_out(self, near: End, to: NetworkEndpoint | None) -> None:
         try:
             await (self._asked(near) if to is None else self._straight(near, to))
         except* (OSError, h11.ProtocolError):
@@ -312,7 +316,7 @@ class Egress:
         finally:
             await near.part()
 
-    async def _straight(self, near: End, to: Place) -> None:
+    async def _straight(self, near: End, to: NetworkEndpoint) -> None:
         try:
             far = await self._dialled(to)
         except AddressRefused as error:
@@ -324,10 +328,10 @@ class Egress:
             await far.part()
 
     async def _asked(self, near: End) -> None:
-        talk = Talk.asked(near)
+        talk = ForwardedExchange.asked(near)
         try:
             async with asyncio.timeout(self._terms.head):
-                request = await talk.heard()
+                request = await talk.receive()
         except h11.RemoteProtocolError as error:
             await _proxy_answer(talk, error.error_status_hint, str(error))
             return
@@ -340,10 +344,12 @@ class Egress:
             return
         try:
             await self._led(talk, request, _place(request))
-        except BadPlace as error:
+        except InvalidNetworkEndpoint as error:
             await _proxy_answer(talk, 400, f"{error} {error.fix}")
 
-    async def _led(self, talk: Talk, request: h11.Request, place: Place) -> None:
+    async def _led(
+        self, talk: ForwardedExchange, request: h11.Request, place: NetworkEndpoint
+    ) -> None:
         try:
             far = await self._dialled(place)
         except AddressRefused as error:
@@ -355,11 +361,13 @@ class Egress:
         else:
             await self._handed_over(talk, request, place, far)
 
-    async def _handed_over(self, talk: Talk, request: h11.Request, place: Place, far: End) -> None:
+    async def _handed_over(
+        self, talk: ForwardedExchange, request: h11.Request, place: NetworkEndpoint, far: End
+    ) -> None:
         try:
             if request.method != b"CONNECT":
                 await forward(talk, request, place, far, idle=self._terms.idle)
-            elif not isinstance(await talk.heard(), h11.EndOfMessage):
+            elif not isinstance(await talk.receive(), h11.EndOfMessage):
                 await _proxy_answer(talk, 400, "A CONNECT has no body.")
             else:
                 await talk.say(h11.Response(status_code=200, headers=[], reason=b"Connected"))
@@ -372,7 +380,7 @@ class Egress:
     async def _joined(self, near: End, far: End) -> None:
         await tunnel(near, far, idle=self._terms.idle, lingering=self._terms.lingering)
 
-    async def _dialled(self, place: Place) -> End:
+    async def _dialled(self, place: NetworkEndpoint) -> End:
         """Raises `AddressRefused`, `OSError`."""
         connection = await self._dialer.dial(place.host, place.port, seconds=self._terms.dial)
         try:
@@ -388,7 +396,7 @@ class Egress:
         given = dict(request.headers).get(b"proxy-authorization", b"")
         return hmac.compare_digest(given, b"Basic " + pair)
 
-    def _note(self, place: Place, error: AddressRefused) -> None:
+    def _note(self, place: NetworkEndpoint, error: AddressRefused) -> None:
         """In the log once a place, however often it is tried."""
         if str(place) not in self._refused and len(self._refused) < _REMEMBERED:
             _log.warning("from a box: %s", error)
@@ -398,8 +406,8 @@ class Egress:
                 self._unspoken.add(str(place))
 
 
-def _place(request: h11.Request) -> Place:
-    """Raises `BadPlace`."""
+def _place(request: h11.Request) -> NetworkEndpoint:
+    """Raises `InvalidNetworkEndpoint`."""
     target = request.target
     if request.method == b"CONNECT":
         found = _AUTHORITY.fullmatch(target)
@@ -408,12 +416,12 @@ def _place(request: h11.Request) -> Place:
         found = _ABSOLUTE.fullmatch(target)
         authority, usual = found and found[1], ":80"
     if authority is None or not authority.isascii():
-        raise BadPlace(target.decode("latin-1"))
+        raise InvalidNetworkEndpoint(target.decode("latin-1"))
     text = authority.decode()
-    return Place.parse(text if _WITH_PORT.search(text) else text + usual)
+    return NetworkEndpoint.parse(text if _WITH_PORT.search(text) else text + usual)
 
 
-async def _proxy_answer(talk: Talk, status: int, said: str) -> None:
+async def _proxy_answer(talk: ForwardedExchange, status: int, said: str) -> None:
     """In the body, and in the line of the status: most programs show that alone."""
     line = " ".join(said.split())[:300].encode("ascii", "replace")
     headers = [("Content-Type", "text/plain"), ("Connection", "close")]
@@ -427,12 +435,12 @@ async def _proxy_answer(talk: Talk, status: int, said: str) -> None:
     )
 
 
-def _way_to_let_it(place: Place, error: AddressRefused) -> str:
+def _way_to_let_it(place: NetworkEndpoint, error: AddressRefused) -> str:
     """A program may show this to a model: where credentials are given out, no way is shown."""
     if _gives_credentials(place, error):
         return ""
     return f" To let it: portico servers profile NAME --reach {place}"
 
 
-def _gives_credentials(place: Place, error: AddressRefused) -> bool:
+def _gives_credentials(place: NetworkEndpoint, error: AddressRefused) -> bool:
     return METADATA in error.reason or why_not_public(place.host) == METADATA

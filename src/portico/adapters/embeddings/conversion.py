@@ -133,7 +133,7 @@ _FAR_BELOW: Final = -1e9
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ModelDimensions:
     """What `config.json` says of a model."""
 
     layers: int
@@ -142,13 +142,13 @@ class Shape:
     epsilon: float
 
 
-def bert_model(weights: Weights, shape: Shape, pooling: Pooling) -> bytes:
+def bert_model(weights: Weights, shape: ModelDimensions, pooling: Pooling) -> bytes:
     """Raises `KeyError` if a weight is missing."""
     return _Builder(weights, shape).model(pooling)
 
 
 class _Builder:
-    def __init__(self, weights: Weights, shape: Shape) -> None:
+    def __init__(self, weights: Weights, shape: ModelDimensions) -> None:
         self._weights = weights
         self._shape = shape
         self._graph = Graph()
@@ -398,7 +398,7 @@ def _converted(
     file: Path, config: Mapping[str, Any], pooling: Pooling, change: Path | None
 ) -> bytes:
     try:
-        shape = Shape(
+        shape = ModelDimensions(
             layers=int(config["num_hidden_layers"]),
             heads=int(config["num_attention_heads"]),
             width=int(config["hidden_size"]),

@@ -29,7 +29,7 @@ from portico.kernel.errors import Kind, PorticoError
 # │   ├── EncoderDamaged    its files are not the ones that were pulled
 # │   ├── RuntimeMissing    onnxruntime is not installed
 # │   └── RemoteRefused     the server that was to make vectors did not
-# ├── BadEncoderName
+# ├── InvalidEncoderName
 # └── PullFailed            it could not be fetched, or is none that we can run
 
 
@@ -75,9 +75,10 @@ class RemoteRefused(EmbedderUnavailable):
     fix = "See embeddings.url, embeddings.model and embeddings.key_variable: portico config show"
 
 
-class BadEncoderName(PorticoError):
+class InvalidEncoderName(PorticoError):
     kind = Kind.INVALID
     code = "bad_encoder_name"
+    type_name = "BadEncoderName"
     title = "Not a name for an encoder"
     fix = f"Use small letters, digits, - and ., at most 64; not {STATIC} or {REMOTE}."
 
@@ -164,9 +165,9 @@ class EncoderFolder:
 
 
 def checked_name(name: str) -> str:
-    """Raises `BadEncoderName`."""
+    """Raises `InvalidEncoderName`."""
     if not _NAME.fullmatch(name) or name in {STATIC, REMOTE}:
-        raise BadEncoderName(name)
+        raise InvalidEncoderName(name)
     return name
 
 

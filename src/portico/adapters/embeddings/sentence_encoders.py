@@ -286,7 +286,7 @@ def _pause(tried: int, asked: str | None) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class EncoderChoice:
     """The user's choice, in this adapter's words."""
 
     encoder: str
@@ -294,7 +294,7 @@ class Wanted:
     endpoint: Endpoint | None = None
 
 
-def open_encoder(wanted: Wanted, client: httpx2.AsyncClient) -> Embedder | None:
+def open_encoder(wanted: EncoderChoice, client: httpx2.AsyncClient) -> Embedder | None:
     """None if the table of words is to be enough. Raises `EmbedderUnavailable`."""
     if wanted.encoder == STATIC:
         return None

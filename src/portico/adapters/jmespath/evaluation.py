@@ -16,10 +16,10 @@ from portico.kernel.json import JsonValue
 from portico.workflows.core.plan import (
     LONGEST_EXPRESSION,
     WHOLE,
-    BadExpression,
     Effort,
     ExpressionFailed,
     ExpressionTooLarge,
+    InvalidExpression,
     did_you_mean,
 )
 
@@ -105,24 +105,24 @@ Node = dict[str, Any]
 
 @lru_cache(maxsize=2_048)
 def parsed(expression: str) -> Node:
-    """Raises `BadExpression`."""
+    """Raises `InvalidExpression`."""
     if len(expression) > LONGEST_EXPRESSION:
         what = f"it is longer than {LONGEST_EXPRESSION:,} characters."
-        raise BadExpression(expression, LONGEST_EXPRESSION, what)
+        raise InvalidExpression(expression, LONGEST_EXPRESSION, what)
     tree = _parsed(expression)
     for depth, node in _walk(tree):
         if depth > DEEPEST:
-            raise BadExpression(expression, 0, f"it is nested more than {DEEPEST} levels deep.")
+            raise InvalidExpression(expression, 0, f"it is nested more than {DEEPEST} levels deep.")
         if node["type"] == "function_expression":
             _check_function(expression, node)
         elif node["type"] in _GOING_ON and node["children"][0]["type"] == "not_expression":
             what = "it turns only the name beside it round, and all is null: write !(a.b)."
-            raise BadExpression(expression, expression.find("!"), what)
+            raise InvalidExpression(expression, expression.find("!"), what)
     return tree
 
 
 def roots(expression: str) -> frozenset[str]:
-    """Raises `BadExpression`."""
+    """Raises `InvalidExpression`."""
     return frozenset(_roots(parsed(expression)))
 
 
@@ -133,20 +133,20 @@ def _parsed(expression: str) -> Node:
             return dict(Parser().parse(expression).parsed)
     except PendingDeprecationWarning as error:
         at = expression.find("`")
-        raise BadExpression(expression, at, "between ` and ` stands JSON.") from error
+        raise InvalidExpression(expression, at, "between ` and ` stands JSON.") from error
     except EmptyExpressionError as error:
-        raise BadExpression(expression, 0, "it is empty.") from error
+        raise InvalidExpression(expression, 0, "it is empty.") from error
     except LexerError as error:
         what = f"{error.message}."
-        raise BadExpression(expression, error.lexer_position, what) from error
+        raise InvalidExpression(expression, error.lexer_position, what) from error
     except ParseError as error:
         token = error.token_value
         what = f"{token!r} was not expected." if token else "it ends too early."
         if _BARE_NUMBER.search(expression):
             what += " Numbers, true, false and null stand between backticks: `0`."
-        raise BadExpression(expression, error.lex_position or 0, what) from error
+        raise InvalidExpression(expression, error.lex_position or 0, what) from error
     except (JMESPathError, ValueError, IndexError, RecursionError) as error:
-        raise BadExpression(expression, 0, "it cannot be read.") from error
+        raise InvalidExpression(expression, 0, "it cannot be read.") from error
 
 
 def _walk(tree: Node) -> Iterator[tuple[int, Node]]:
@@ -166,11 +166,11 @@ def _check_function(expression: str, node: Node) -> None:
     if known is None:
         near = did_you_mean(name, Functions.FUNCTION_TABLE)
         what = f"there is no function {name[:60]!r}."
-        raise BadExpression(expression, at, f"{what} {near}" if near else what)
+        raise InvalidExpression(expression, at, f"{what} {near}" if near else what)
     wanted = known["signature"]
     more = bool(wanted and wanted[-1].get("variadic"))
     if count < len(wanted) or (count > len(wanted) and not more):
-        raise BadExpression(
+        raise InvalidExpression(
             expression, at, f"{name} takes {len(wanted)} arguments, and is given {count}."
         )
 
@@ -301,7 +301,7 @@ def _letters_between(given: Sequence[object]) -> int:
 
 
 def search(expression: str, document: JsonValue, effort: Effort | None = None) -> JsonValue:
-    """Raises `BadExpression`, `ExpressionTooLarge`, `ExpressionFailed`, `TooMuchEffort`."""
+    """Raises `InvalidExpression`, `ExpressionTooLarge`, `ExpressionFailed`, `TooMuchEffort`."""
     tree, bounded = parsed(expression), Bounded()
     try:
         found = bounded.result(tree, document)

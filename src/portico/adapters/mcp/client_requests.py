@@ -11,10 +11,10 @@ from mcp_types import SERVER_INFO_META_KEY
 from mcp_types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED
 
 from portico.adapters.mcp import transport
-from portico.adapters.mcp.transport import Message, Refusal, Spoilt
-from portico.gateway.core.calls import Answer, Question, Wanted
+from portico.adapters.mcp.transport import InvalidMessage, Message, Refusal
+from portico.gateway.core.calls import ClientCapability, Question, ToolResult
 from portico.gateway.core.errors import InputUnsupported, UpstreamRefused
-from portico.gateway.ports import Line
+from portico.gateway.ports import ClientChannel
 from portico.kernel.errors import PorticoError
 
 # One request on behalf of one caller, and what the server wants to know of that caller meanwhile.
@@ -26,11 +26,11 @@ _REJECTED: Final = -1
 """What the protocol says for a model that was not asked."""
 _METHOD_NOT_FOUND: Final = -32601
 _CANCEL: Final[Message] = {"action": "cancel"}
-_NOBODY: Final[AbstractSet[Wanted]] = frozenset()
-WORDS: Final[Mapping[Wanted, str]] = {
-    Wanted.ELICITATION: "an answer of its user",
-    Wanted.SAMPLING: "an answer of its model",
-    Wanted.ROOTS: "its folders",
+_NOBODY: Final[AbstractSet[ClientCapability]] = frozenset()
+WORDS: Final[Mapping[ClientCapability, str]] = {
+    ClientCapability.ELICITATION: "an answer of its user",
+    ClientCapability.SAMPLING: "an answer of its model",
+    ClientCapability.ROOTS: "its folders",
 }
 
 
@@ -48,7 +48,7 @@ class Exchange:
     """What is called, for people."""
     name: str
     """Of the tool, the prompt or the resource."""
-    line: Line | None = None
+    channel: ClientChannel | None = None
     timer: asyncio.Timeout | None = None
     other: Callable[[Message], None] = _unheard
     """Told what is said on the way, but not to this caller."""
@@ -64,30 +64,30 @@ class Exchange:
     _left: float = 0.0
 
     @property
-    def able(self) -> AbstractSet[Wanted]:
-        return _NOBODY if self.line is None else self.line.able
+    def able(self) -> AbstractSet[ClientCapability]:
+        return _NOBODY if self.channel is None else self.channel.able
 
     @property
     def log_level(self) -> str | None:
-        return None if self.line is None else self.line.log_level
+        return None if self.channel is None else self.channel.log_level
 
-    async def hear(self, message: Message) -> Message | None:
+    async def receive(self, message: Message) -> Message | None:
         message = self.veil(message)
         if "id" in message:
             return await self._replied(message)
         params = transport.params_of(message)
         match message["method"]:
-            case transport.PROGRESS if self.line is not None:
-                await self._progress(self.line, params)
-            case transport.LOG if self.line is not None:
-                await self.line.log(params)
+            case transport.PROGRESS if self.channel is not None:
+                await self._progress(self.channel, params)
+            case transport.LOG if self.channel is not None:
+                await self.channel.log(params)
             case transport.PROGRESS | transport.LOG:
                 pass
             case _:
                 self.other(message)
         return None
 
-    async def _progress(self, line: Line, params: Message) -> None:
+    async def _progress(self, line: ClientChannel, params: Message) -> None:
         done, said = _number(params.get("progress")), params.get("message")
         if done is not None:
             told = said if isinstance(said, str) else None
@@ -100,7 +100,7 @@ class Exchange:
             return known
         try:
             answer = await self.ask(
-                Question(Wanted(message["method"]), transport.params_of(message))
+                Question(ClientCapability(message["method"]), transport.params_of(message))
             )
         except PorticoError as error:
             self.refused = error
@@ -126,26 +126,26 @@ class Exchange:
         request: Message = wish if isinstance(wish, dict) else {}
         method = request.get("method")
         try:
-            wanted = Wanted(str(method))
+            wanted = ClientCapability(str(method))
             return await self.ask(Question(wanted, transport.params_of(request), key))
         except ValueError:
             self.refused = InputUnsupported(self.subject, str(method)[:80])
             return None
         except PorticoError as error:
-            if method == Wanted.ROOTS:
+            if method == ClientCapability.ROOTS:
                 return {"roots": []}
             self.refused = error
-            return _CANCEL if method == Wanted.ELICITATION else None
+            return _CANCEL if method == ClientCapability.ELICITATION else None
 
     async def ask(self, question: Question) -> Message:
         """Raises `InputUnsupported`, `InputRefused`."""
-        if self.line is None:
+        if self.channel is None:
             raise InputUnsupported(self.subject, WORDS[question.wanted])
         if question.params.get("mode") == "url":
             # Whoever follows the link logs in on a connection that others share.
             raise InputUnsupported(self.subject, "a visit to an address")
         with self._clock_stopped():
-            return dict(await self.line.ask(question))
+            return dict(await self.channel.ask(question))
 
     @contextmanager
     def _clock_stopped(self) -> Iterator[None]:
@@ -169,9 +169,9 @@ class Exchange:
 def replied_by_anyone(request: Message) -> Message | None:
     """Where it matters to nobody who is calling; None for a question to a caller."""
     match request["method"]:
-        case Wanted.ELICITATION | Wanted.SAMPLING:
+        case ClientCapability.ELICITATION | ClientCapability.SAMPLING:
             return None
-        case Wanted.ROOTS:
+        case ClientCapability.ROOTS:
             # What it learns of one caller's folders it would keep, and use for all.
             return transport.reply(request, {"roots": []})
         case "ping":
@@ -182,7 +182,7 @@ def replied_by_anyone(request: Message) -> Message | None:
 
 def unanswered(question: Message) -> Message:
     """The reply of someone who does not answer."""
-    if question["method"] == Wanted.ELICITATION:
+    if question["method"] == ClientCapability.ELICITATION:
         return transport.reply(question, _CANCEL)
     return transport.objection(question, _REJECTED, "Nobody here can answer this")
 
@@ -195,22 +195,22 @@ def _number(value: object) -> float | None:
 
 
 _WANTED: Final = {
-    "elicitation": Wanted.ELICITATION,
-    "sampling": Wanted.SAMPLING,
-    "roots": Wanted.ROOTS,
+    "elicitation": ClientCapability.ELICITATION,
+    "sampling": ClientCapability.SAMPLING,
+    "roots": ClientCapability.ROOTS,
 }
 
 
-def answered(exchange: Exchange, result: Message) -> Answer:
+def answered(exchange: Exchange, result: Message) -> ToolResult:
     """Raises `InputUnsupported` or `InputRefused` if the tool failed, and that may be why; a tool
     that went on without an answer has done what it has done."""
     if result.get("resultType", "complete") != "complete":
-        raise Spoilt("it answered with a kind of result that we did not say we know")
+        raise InvalidMessage("it answered with a kind of result that we did not say we know")
     failed = result.get("isError") is True
     if failed and exchange.refused is not None:
         raise exchange.refused
     content = result.get("content")
-    return Answer(
+    return ToolResult(
         content=_blocks(content) if isinstance(content, list) else [],
         structured=result.get("structuredContent"),
         failed=failed,
@@ -218,14 +218,14 @@ def answered(exchange: Exchange, result: Message) -> Answer:
     )
 
 
-def objected(exchange: Exchange, refusal: Refusal) -> Answer:
+def objected(exchange: Exchange, refusal: Refusal) -> ToolResult:
     """An error of the protocol is how some servers say that a tool has failed. Raises
     `InputUnsupported`, `InputRefused`."""
     wanting = _wanting(exchange, refusal)
     if wanting is not None:
         raise wanting
     text = refusal.message or f"Error {refusal.code}"
-    return Answer(content=[{"type": "text", "text": text}], failed=True)
+    return ToolResult(content=[{"type": "text", "text": text}], failed=True)
 
 
 def refused(server: str, exchange: Exchange, refusal: Refusal) -> PorticoError:

@@ -12,10 +12,10 @@ from typing import Final, TypeAlias
 
 from portico.adapters.mcp.http import Spawn
 from portico.adapters.mcp.processes import LastWords
-from portico.adapters.mcp.session import Conversation, Ears, Learnt, Opening, hear_of_changes
+from portico.adapters.mcp.session import Conversation, Ears, Opening, ServerMemo, hear_of_changes
 from portico.adapters.mcp.stdio import Terms
-from portico.adapters.mcp.transport import Broken, Crowded
-from portico.gateway.core.calls import Phase, Target
+from portico.adapters.mcp.transport import Overloaded, TransportFailed
+from portico.gateway.core.calls import Phase, UpstreamTarget
 from portico.gateway.core.servers import Stdio
 from portico.gateway.core.start_diagnostics import advice
 from portico.kernel.clock import Clock, Entropy
@@ -100,7 +100,7 @@ class Places:
         return len(self._queue)
 
     @property
-    def most(self) -> int:
+    def limit(self) -> int:
         return self._most
 
     async def take(self, patience: float) -> None:
@@ -144,7 +144,7 @@ class Failure:
 
 
 @dataclass(slots=True, eq=False)
-class Start:
+class PendingStart:
     """There is one, however many wait for it; it goes on when they have gone."""
 
     over: "asyncio.Future[Failure | None]"
@@ -152,13 +152,13 @@ class Start:
 
 
 @dataclass(slots=True, eq=False)
-class Station:
-    target: Target
+class ConnectionSlot:
+    target: UpstreamTarget
     words: LastWords = field(default_factory=LastWords)
-    learnt: Learnt = field(default_factory=Learnt)
+    memo: ServerMemo = field(default_factory=ServerMemo)
     breaker: Breaker = field(default_factory=Breaker)
     conversation: Conversation | None = None
-    start: Start | None = None
+    start: PendingStart | None = None
     calls: int = 0
     """That are under way, or wait for it to start."""
     starts: int = 0
@@ -205,7 +205,7 @@ Changed: TypeAlias = Callable[[SpaceId, str, PrincipalId | None], Awaitable[None
 _log: Final = logging.getLogger("portico.upstreams")
 
 
-class Telling:
+class ListChangedNotifier:
     """Not each word of it: mostly there are several, and some servers never stop."""
 
     def __init__(self, changed: Changed, terms: Terms, spawn: Spawn) -> None:
@@ -214,12 +214,12 @@ class Telling:
         self._spawn = spawn
         self._now = asyncio.get_running_loop().time
 
-    def __call__(self, station: Station) -> None:
+    def __call__(self, station: ConnectionSlot) -> None:
         station.changes += 1
         if station.telling is None or station.telling.done():
             station.telling = self._spawn(self._tell(station))
 
-    async def _tell(self, station: Station) -> None:
+    async def _tell(self, station: ConnectionSlot) -> None:
         """Of one that has ended meanwhile there is nothing to tell: whoever calls it starts it
         again, and that is told."""
         while station.changes:
@@ -229,7 +229,7 @@ class Telling:
                 await self._told(station.target)
                 station.pace.listed(self._now())
 
-    async def _told(self, target: Target) -> None:
+    async def _told(self, target: UpstreamTarget) -> None:
         try:
             login = target.login if target.personal else None
             await self._changed(target.space, target.server, login)
@@ -243,7 +243,7 @@ _FORGOTTEN: Final = 86_400.0
 _OFTEN: Final = 30.0
 
 
-class Stations:
+class ConnectionSlots:
     def __init__(
         self, opening: Opening, terms: Terms, clock: Clock, entropy: Entropy, changed: Changed
     ) -> None:
@@ -252,10 +252,10 @@ class Stations:
         self._clock = clock
         self._entropy = entropy
         self._spawn = opening.spawn
-        self._telling = Telling(changed, terms, opening.spawn)
+        self._telling = ListChangedNotifier(changed, terms, opening.spawn)
         self._places = Places(terms.processes, self._make_way)
-        self._stations: dict[tuple[SpaceId, str], dict[str, Station]] = {}
-        self._dismissed: set[Station] = set()
+        self._stations: dict[tuple[SpaceId, str], dict[str, ConnectionSlot]] = {}
+        self._dismissed: set[ConnectionSlot] = set()
         self._endings: dict[asyncio.Task[None], SpaceId] = {}
         self._leaving = 0
         self._now = asyncio.get_running_loop().time
@@ -265,50 +265,52 @@ class Stations:
     def processes(self) -> int:
         return self._places.taken
 
-    def at(self, target: Target) -> Station:
+    def at(self, target: UpstreamTarget) -> ConnectionSlot:
         """Another launch is another server, even if it has the same name."""
         of_server = self._stations.setdefault((target.space, target.server), {})
         station = of_server.get(target.credentials)
         if station is None or not station.target.same_as(target):
             if station is not None:
                 self._dismiss(station)
-            station = of_server[target.credentials] = Station(target, used_at=self._now())
+            station = of_server[target.credentials] = ConnectionSlot(target, used_at=self._now())
         return station
 
-    def of(self, space: SpaceId, server: str) -> Sequence[Station]:
+    def of(self, space: SpaceId, server: str) -> Sequence[ConnectionSlot]:
         return list(self._stations.get((space, server), {}).values())
 
-    def former(self, space: SpaceId, server: str) -> Sequence[Station]:
+    def former(self, space: SpaceId, server: str) -> Sequence[ConnectionSlot]:
         """Launches that have been replaced, and still serve somebody."""
         here = (space, server)
         return [its for its in self._dismissed if (its.target.space, its.target.server) == here]
 
-    def _all(self) -> Iterator[Station]:
+    def _all(self) -> Iterator[ConnectionSlot]:
         yield from self._dismissed
         yield from (station for each in self._stations.values() for station in each.values())
 
-    async def started(self, station: Station) -> Failure | None:
+    async def started(self, station: ConnectionSlot) -> Failure | None:
         """Begins it, unless that is under way; one start serves everybody."""
         if station.start is None:
-            start = station.start = Start(asyncio.get_running_loop().create_future())
+            start = station.start = PendingStart(asyncio.get_running_loop().create_future())
             start.task = self._spawn(self._begin(station, start))
             start.task.add_done_callback(partial(self._stopped, station, start))
         return await asyncio.shield(station.start.over)
 
-    async def _begin(self, station: Station, start: Start) -> None:
+    async def _begin(self, station: ConnectionSlot, start: PendingStart) -> None:
         self._begun(station, start, await self._open(station))
 
-    def _stopped(self, station: Station, start: Start, _task: asyncio.Task[None]) -> None:
+    def _stopped(
+        self, station: ConnectionSlot, start: PendingStart, _task: asyncio.Task[None]
+    ) -> None:
         """Also if it had not even begun."""
         if not start.over.done():
             self._begun(station, start, Failure("it was stopped"))
 
-    def _begun(self, station: Station, start: Start, failure: Failure | None) -> None:
+    def _begun(self, station: ConnectionSlot, start: PendingStart, failure: Failure | None) -> None:
         station.start = None
         station.failure = failure
         start.over.set_result(failure)
 
-    async def _open(self, station: Station) -> Failure | None:
+    async def _open(self, station: ConnectionSlot) -> Failure | None:
         try:
             if station.is_process:
                 await self._places.take(self._terms.wait.total_seconds())
@@ -318,9 +320,9 @@ class Stations:
         made: Conversation | None = None
         try:
             made = await self._talk(station)
-        except Crowded as error:
+        except Overloaded as error:
             return Failure(f"{station.target.server}: {error}.", crowded=True)
-        except Broken as error:
+        except TransportFailed as error:
             if error.login is None:
                 self._strike(station)
             return self._failure(station, error)
@@ -330,13 +332,13 @@ class Stations:
         self._running(station, made)
         return None
 
-    async def _talk(self, station: Station) -> Conversation:
+    async def _talk(self, station: ConnectionSlot) -> Conversation:
         station.starts += 1
-        station.words.begin()
+        station.words.mark_restarted()
         ears = Ears(changed=partial(self._telling, station), said=station.words.note)
-        return await self._opening(station.target, station.learnt, station.words, ears)
+        return await self._opening(station.target, station.memo, station.words, ears)
 
-    def _running(self, station: Station, made: Conversation) -> None:
+    def _running(self, station: ConnectionSlot, made: Conversation) -> None:
         station.conversation = made
         station.since = self._clock.now()
         made.way.ended = partial(self._ended, station, made)
@@ -347,31 +349,31 @@ class Stations:
         if station.dismissed:  # meanwhile
             self._dismiss(station)
 
-    def _have_listed(self, station: Station, conversation: Conversation) -> None:
+    def _have_listed(self, station: ConnectionSlot, conversation: Conversation) -> None:
         """What was started anew may be another version of it: somebody has to look, once."""
         if not conversation.listed and not station.looks:
             conversation.listed = True
             self._telling(station)
 
-    def _failure(self, station: Station, error: Broken) -> Failure:
+    def _failure(self, station: ConnectionSlot, error: TransportFailed) -> Failure:
         words = station.words.told(self.clean)
         fix = error.fix or advice(station.target.launch, error.reason, words[-20:])
         return Failure(self.told(station, error.reason), fix, login=error.login)
 
-    def told(self, station: Station, reason: str) -> str:
+    def told(self, station: ConnectionSlot, reason: str) -> str:
         """With what it said last, which mostly is why."""
         last = station.words.last(self.clean)
         return reason if last is None else f"{reason}; it last wrote: {last}"
 
-    def _strike(self, station: Station) -> None:
+    def _strike(self, station: ConnectionSlot) -> None:
         station.breaker.broke(self._now(), self._entropy(1)[0] / 255)
 
-    def _ended(self, station: Station, conversation: Conversation, reason: str) -> None:
+    def _ended(self, station: ConnectionSlot, conversation: Conversation, reason: str) -> None:
         """By itself."""
         _log.info("%s: %s", station.target.server, self.clean(reason))
         self.broke(station, conversation, reason)
 
-    def broke(self, station: Station, conversation: Conversation, reason: str) -> None:
+    def broke(self, station: ConnectionSlot, conversation: Conversation, reason: str) -> None:
         """Once for each conversation, however many were talking."""
         if station.conversation is conversation:
             station.conversation = None
@@ -380,7 +382,7 @@ class Stations:
         conversation.spent = True
         self._rest(station, conversation)
 
-    def silent(self, station: Station, conversation: Conversation) -> None:
+    def silent(self, station: ConnectionSlot, conversation: Conversation) -> None:
         """A call was given up to which it had not said a word."""
         if station.conversation is not conversation:
             return
@@ -391,11 +393,13 @@ class Stations:
             if station.is_process:
                 _ = self._end(station, conversation)
 
-    def came(self, station: Station, *, looks: bool) -> None:
+    def came(self, station: ConnectionSlot, *, looks: bool) -> None:
         station.calls += 1
         station.looks += looks
 
-    def left(self, station: Station, conversation: Conversation | None, *, looks: bool) -> None:
+    def left(
+        self, station: ConnectionSlot, conversation: Conversation | None, *, looks: bool
+    ) -> None:
         """One who was being served, or waited to be, is not any more. To look is not to use: it
         keeps nobody from being ended."""
         station.calls -= 1
@@ -410,13 +414,13 @@ class Stations:
         if not station.calls and self._places.wanted:
             self._make_way()
 
-    def _rest(self, station: Station, conversation: Conversation) -> None:
+    def _rest(self, station: ConnectionSlot, conversation: Conversation) -> None:
         if conversation.spent and not conversation.users:
             if station.conversation is conversation:
                 station.conversation = None
             _ = self._end(station, conversation)
 
-    def _end(self, station: Station, conversation: Conversation) -> asyncio.Task[None]:
+    def _end(self, station: ConnectionSlot, conversation: Conversation) -> asyncio.Task[None]:
         if conversation.ending is None:
             ending = conversation.ending = self._spawn(self._close(conversation))
             self._endings[ending] = station.target.space
@@ -446,14 +450,14 @@ class Stations:
     def _has_left(self, _ending: asyncio.Task[None]) -> None:
         self._leaving -= 1
 
-    def _sleep(self, station: Station) -> asyncio.Task[None]:
+    def _sleep(self, station: ConnectionSlot) -> asyncio.Task[None]:
         conversation = station.conversation
         if conversation is None:
             raise LookupError
         station.conversation = None
         return self._end(station, conversation)
 
-    def _dismiss(self, station: Station) -> None:
+    def _dismiss(self, station: ConnectionSlot) -> None:
         """Whoever it serves, or who waits for it, is served to the end."""
         station.dismissed = True
         self._dismissed.add(station)
@@ -489,7 +493,7 @@ class Stations:
             else:
                 del self._stations[key]
 
-    async def stop(self, stations: Sequence[Station]) -> None:
+    async def stop(self, stations: Sequence[ConnectionSlot]) -> None:
         """At once, also if it serves somebody."""
         ending: list[asyncio.Task[None]] = []
         for station in stations:

@@ -21,13 +21,13 @@ from portico.adapters.mcp import transport
 from portico.adapters.mcp.secrets import Address
 from portico.adapters.mcp.transport import (
     CANCELLED,
-    Asked,
-    Broken,
-    Crowded,
     Duplex,
+    InvalidMessage,
     Message,
+    Overloaded,
+    PendingRequest,
     Refusal,
-    Spoilt,
+    TransportFailed,
 )
 from portico.sandbox.core.errors import AddressRefused
 
@@ -62,7 +62,7 @@ Bearer: TypeAlias = Callable[[str | None], Awaitable[str]]
 `NotLoggedIn`."""
 
 
-class Status(Broken):
+class Status(TransportFailed):
     """An answer of HTTP alone: nobody who speaks the protocol gave it."""
 
     def __init__(self, number: int, response: httpx2.Response | None = None) -> None:
@@ -78,7 +78,7 @@ class Status(Broken):
         return self.number in _NOBODY_THERE
 
 
-class NotLoggedIn(Broken):
+class NotLoggedIn(TransportFailed):
     """Nobody has asked the server: there is no token to ask it with."""
 
     def __init__(self) -> None:
@@ -105,11 +105,13 @@ class Endpoint:
         self._ended = asyncio.Event()
 
     def sibling(self, place: str) -> "Endpoint":
-        """Another address of the same host, over the same connections. Raises `Broken`."""
+        """Another address of the same host, over the same connections. Raises `TransportFailed`."""
         other = copy(self)
         other.url = self._joined(place)
         if not self._same_host(other.url):
-            raise Broken("it sends us to another host, where its credentials do not belong")
+            raise TransportFailed(
+                "it sends us to another host, where its credentials do not belong"
+            )
         return other
 
     def end(self) -> None:
@@ -122,16 +124,16 @@ class Endpoint:
             await self._transport.aclose()
 
     async def post(self, body: bytes, headers: Mapping[str, str]) -> httpx2.Response:
-        """Raises `Broken`, `Crowded`."""
+        """Raises `TransportFailed`, `Overloaded`."""
         accepted = {"accept": f"{JSON}, {_EVENTS}", "content-type": JSON, **headers}
         return await self._send("POST", accepted, body)
 
     async def listen(self, headers: Mapping[str, str]) -> httpx2.Response:
-        """Raises `Broken`, `Crowded`."""
+        """Raises `TransportFailed`, `Overloaded`."""
         return await self._send("GET", {"accept": _EVENTS, "cache-control": "no-store", **headers})
 
     async def delete(self, headers: Mapping[str, str]) -> httpx2.Response:
-        """The farewell: it is sent even after the end. Raises `Broken`, `Crowded`."""
+        """The farewell: it is sent even after the end. Raises `TransportFailed`, `Overloaded`."""
         return await self._send("DELETE", headers)
 
     async def _send(
@@ -142,7 +144,7 @@ class Endpoint:
             if response.status_code not in _ASIDE:
                 return response
             self.url = await self._aside(method, response)
-        raise Broken("it sends us from one address to the next", reached=False)
+        raise TransportFailed("it sends us from one address to the next", reached=False)
 
     async def _as_somebody(
         self, method: str, headers: Mapping[str, str], body: bytes
@@ -171,20 +173,22 @@ class Endpoint:
             )
             response = await self._transport.handle_async_request(made)
         except httpx2.PoolTimeout as error:
-            raise Crowded("too many calls to it are under way") from error
+            raise Overloaded("too many calls to it are under way") from error
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            raise Broken(f"no connection to {self.url.host}: {error}", reached=False) from error
+            raise TransportFailed(
+                f"no connection to {self.url.host}: {error}", reached=False
+            ) from error
         except (httpx2.LocalProtocolError, UnicodeEncodeError) as error:
             # What it says may quote the header, and that may be the secret.
-            raise Broken("one of its headers cannot be sent", reached=False) from error
+            raise TransportFailed("one of its headers cannot be sent", reached=False) from error
         except httpx2.HTTPError as error:
-            raise Broken(f"the connection broke off: {error}") from error
+            raise TransportFailed(f"the connection broke off: {error}") from error
         response.request = made
         return response
 
     def _watched(self) -> Mapping[str, object]:
         """Looked at now, and again once there is a connection: to close those that are open closes
-        none that is still being made. Raises `Broken`."""
+        none that is still being made. Raises `TransportFailed`."""
 
         async def trace(event: str, _facts: Mapping[str, object]) -> None:
             if event == _BEFORE_SENT:
@@ -195,7 +199,7 @@ class Endpoint:
 
     def _check_not_ended(self) -> None:
         if self._ended.is_set():
-            raise Broken("it was ended", reached=False)
+            raise TransportFailed("it was ended", reached=False)
 
     async def _aside(self, method: str, response: httpx2.Response) -> httpx2.URL:
         """Only to another path of the same host, and only if we may send the same again there:
@@ -205,7 +209,7 @@ class Endpoint:
         again = response.status_code in _SAME_METHOD or method == "GET"
         if not self._same_host(target) or not again or target == self.url:
             shown = target.copy_with(userinfo=b"", query=None, fragment=None)
-            raise Broken(
+            raise TransportFailed(
                 f"it sends us on to {shown}, where its credentials do not belong",
                 reached=False,
                 fix=f"If that is where it lives now, set its address to {shown}.",
@@ -216,7 +220,9 @@ class Endpoint:
         try:
             return self.url.join(place)
         except httpx2.InvalidURL as error:
-            raise Broken("it sends us to an address that is none", reached=False) from error
+            raise TransportFailed(
+                "it sends us to an address that is none", reached=False
+            ) from error
 
     def _same_host(self, other: httpx2.URL) -> bool:
         ours = self.url
@@ -225,38 +231,38 @@ class Endpoint:
 
 
 async def whole(response: httpx2.Response, largest: int) -> bytes:
-    """Raises `Broken`, and `Spoilt` if it is too long."""
+    """Raises `TransportFailed`, and `InvalidMessage` if it is too long."""
     pieces, size = [], 0
     async for piece in _pieces(response):
         size += len(piece)
         if size > largest:
-            raise Spoilt("its answer is too long")
+            raise InvalidMessage("its answer is too long")
         pieces.append(piece)
     return b"".join(pieces)
 
 
 async def events(response: httpx2.Response, largest: int) -> AsyncIterator[httpx2.ServerSentEvent]:
-    """Raises `Broken`."""
+    """Raises `TransportFailed`."""
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise Spoilt("its answer is packed, which was not asked for")
+        raise InvalidMessage("its answer is packed, which was not asked for")
     try:
         async for event in httpx2.EventSource(response, max_event_size=largest):
             yield event
     except httpx2.SSEError as error:
-        raise Spoilt("one of its events is too long") from error
+        raise InvalidMessage("one of its events is too long") from error
     except httpx2.HTTPError as error:
-        raise Broken(f"the connection broke off: {error}") from error
+        raise TransportFailed(f"the connection broke off: {error}") from error
 
 
 async def _pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
     """Never unpacked: a few bytes could become more than we have room for."""
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise Spoilt("its answer is packed, which was not asked for")
+        raise InvalidMessage("its answer is packed, which was not asked for")
     try:
         async for piece in response.aiter_raw():
             yield piece
     except httpx2.HTTPError as error:
-        raise Broken(f"the connection broke off: {error}") from error
+        raise TransportFailed(f"the connection broke off: {error}") from error
 
 
 def kind(response: httpx2.Response) -> str:
@@ -278,13 +284,17 @@ def _meaning(number: int) -> tuple[str, str | None]:
 
 
 def _parsed(url: str) -> httpx2.URL:
-    """Raises `Broken`."""
+    """Raises `TransportFailed`."""
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError) as error:
-        raise Broken("its address is none", reached=False, fix="Check its address.") from error
+        raise TransportFailed(
+            "its address is none", reached=False, fix="Check its address."
+        ) from error
     if parsed.scheme not in {"http", "https"} or not parsed.host:
-        raise Broken("its address is none of HTTP", reached=False, fix="Check its address.")
+        raise TransportFailed(
+            "its address is none of HTTP", reached=False, fix="Check its address."
+        )
     return parsed
 
 
@@ -303,11 +313,11 @@ def _with(headers: Mapping[str, str], token: str) -> dict[str, str]:
 
 def _way(url: httpx2.URL, tls: ssl.SSLContext, dialer: Dialer) -> GuardedTransport:
     """By the proxy that whoever runs Portico has set for all programs, if they have. Raises
-    `Broken`."""
+    `TransportFailed`."""
     try:
         proxy = environment_proxy(url)
     except AddressRefused as error:
-        raise Broken(str(error), reached=False, fix=error.fix) from error
+        raise TransportFailed(str(error), reached=False, fix=error.fix) from error
     place = place_of(proxy or url)
     return GuardedTransport(dialer.narrowed([place], public=False), tls, proxy=proxy)
 
@@ -319,7 +329,7 @@ LONGEST_PAUSE: Final = 60.0
 
 
 @dataclass(slots=True)
-class Place:
+class StreamPosition:
     """How far a stream has come."""
 
     last: str = ""
@@ -387,7 +397,7 @@ class Streamable:
         self._words = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._notes: set[asyncio.Task[None]] = set()
-        self._asides: dict[Asked, dict[asyncio.Task[None], Message]] = {}
+        self._asides: dict[PendingRequest, dict[asyncio.Task[None], Message]] = {}
         self.version: str | None = None
         self.stray: Callable[[Message], None] = _unheard
         self.ended: Callable[[str], None] = _unheard
@@ -412,15 +422,15 @@ class Streamable:
     def _modern(self) -> bool:
         return self.version in MODERN_PROTOCOL_VERSIONS
 
-    async def ask(self, asked: Asked) -> Message:
+    async def ask(self, asked: PendingRequest) -> Message:
         if self._over is not None:
-            raise Broken(self._over, reached=False)
+            raise TransportFailed(self._over, reached=False)
         number = next(self._numbers)
         body = transport.written(transport.request(number, asked))
         try:
             response = await self._endpoint.post(body, {**self._standing(), **asked.headers})
             return await self._answered(number, asked, response)
-        except (Broken, Crowded, Refusal):
+        except (TransportFailed, Overloaded, Refusal):
             raise
         except BaseException:
             self._give_up(number, asked)
@@ -437,20 +447,22 @@ class Streamable:
             standing[MCP_PROTOCOL_VERSION_HEADER] = self.version
         return standing
 
-    async def _answered(self, number: int, asked: Asked, response: httpx2.Response) -> Message:
+    async def _answered(
+        self, number: int, asked: PendingRequest, response: httpx2.Response
+    ) -> Message:
         drained = False
         self._words += 1
         try:
             if response.status_code >= 400:
                 await self._object(number, response)
             if response.status_code == _ACCEPTED:
-                raise Spoilt("it took the request, and will not answer it")
+                raise InvalidMessage("it took the request, and will not answer it")
             if asked.method == "initialize":
                 self._session = response.headers.get(_SESSION)
             if kind(response) == JSON:
                 return transport.result_of(_read(await whole(response, self._endpoint.largest)))
             if not is_events(response):
-                raise Spoilt(f"it answered with {kind(response)[:80]!r}")
+                raise InvalidMessage(f"it answered with {kind(response)[:80]!r}")
             answer = await self._streamed(asked, response)
             drained = True
             return answer
@@ -462,31 +474,31 @@ class Streamable:
         """Raises what an answer that is none means."""
         status = response.status_code
         if status == _TOO_MANY:
-            raise Crowded("it says that it is asked too much")
+            raise Overloaded("it says that it is asked too much")
         said = await self._said(response)
         of_session = self._session is not None and status in _SESSION_LOST
         if of_session and not _of_request(number, said):
             self._over = "its session is over"
-            raise Broken(self._over, reached=False)
-        with suppress(Broken):
+            raise TransportFailed(self._over, reached=False)
+        with suppress(TransportFailed):
             transport.result_of(said)
         raise Status(status, response)
 
     async def _said(self, response: httpx2.Response) -> Message:
         """Nothing, if it is no message."""
         if kind(response) == JSON:
-            with suppress(Broken):
+            with suppress(TransportFailed):
                 return _read(await whole(response, self._endpoint.largest))
         return {}
 
-    async def _streamed(self, asked: Asked, response: httpx2.Response) -> Message:
+    async def _streamed(self, asked: PendingRequest, response: httpx2.Response) -> Message:
         """Servers of the older era may cut the stream, also on purpose; it goes on from where we
         say it was cut."""
-        place = Place()
+        place = StreamPosition()
         while True:
             try:
                 return await self._until_answered(asked, response, place)
-            except Broken as error:
+            except TransportFailed as error:
                 await response.aclose()
                 if self._modern or not place.resumable or not error.final:
                     raise
@@ -494,10 +506,10 @@ class Streamable:
             response = await self._endpoint.listen({**self._standing(), _LAST_EVENT: place.last})
             if response.status_code != 200:
                 await response.aclose()
-                raise Broken("its stream ended without an answer")
+                raise TransportFailed("its stream ended without an answer")
 
     async def _until_answered(
-        self, asked: Asked, response: httpx2.Response, place: Place
+        self, asked: PendingRequest, response: httpx2.Response, place: StreamPosition
     ) -> Message:
         stream = events(response, self._endpoint.largest)
         async for event in stream:
@@ -513,20 +525,20 @@ class Streamable:
                 self.deliver(asked, message)  # it may answer, or end, before they do
             else:
                 await self._heard(asked, message)
-        raise Broken("its stream ended without an answer")
+        raise TransportFailed("its stream ended without an answer")
 
-    async def _heard(self, asked: Asked, message: Message) -> None:
-        answer = None if asked.hear is None else await asked.hear(message)
+    async def _heard(self, asked: PendingRequest, message: Message) -> None:
+        answer = None if asked.receive is None else await asked.receive(message)
         if answer is not None:
             await self._post(answer)
 
     async def _post(self, message: Message) -> None:
         """What has no answer; if it does not arrive, the other side will notice."""
-        with suppress(Broken, Crowded):
+        with suppress(TransportFailed, Overloaded):
             response = await self._endpoint.post(transport.written(message), self._standing())
             await response.aclose()
 
-    def _give_up(self, number: int, asked: Asked) -> None:
+    def _give_up(self, number: int, asked: PendingRequest) -> None:
         """In the modern era the end of the stream says it all."""
         if asked.may_cancel and not self._modern:
             self._gave_up = True
@@ -544,7 +556,7 @@ class Streamable:
             async with asyncio.timeout(_NOTED):
                 await self._post(message)
 
-    def deliver(self, asked: Asked, stray: Message) -> None:
+    def deliver(self, asked: PendingRequest, stray: Message) -> None:
         asides = self._asides.setdefault(asked, {})
         if len(asides) < transport.MOST_OPEN:
             task = self._begin(self._heard_aside(asked, stray))
@@ -553,7 +565,7 @@ class Streamable:
         else:
             self._refuse(stray)
 
-    async def _heard_aside(self, asked: Asked, stray: Message) -> None:
+    async def _heard_aside(self, asked: PendingRequest, stray: Message) -> None:
         """Whatever becomes of it, the server does not wait for an answer that never comes."""
         try:
             await self._heard(asked, stray)
@@ -575,7 +587,7 @@ class Streamable:
         """The standing stream, for as long as there is one."""
         pause, last = FIRST_PAUSE, ""
         while self._over is None:
-            with suppress(Broken, Crowded):
+            with suppress(TransportFailed, Overloaded):
                 headers = {**self._standing(), **({_LAST_EVENT: last} if last else {})}
                 response = await self._endpoint.listen(headers)
                 try:
@@ -598,7 +610,7 @@ class Streamable:
             task.cancel()
         try:
             if self._session is not None and already is None:
-                with suppress(Broken, Crowded, TimeoutError):
+                with suppress(TransportFailed, Overloaded, TimeoutError):
                     async with asyncio.timeout(_GOODBYE):
                         await (await self._endpoint.delete(self._standing())).aclose()
         finally:
@@ -615,9 +627,9 @@ def _read(text: bytes | str) -> Message:
     try:
         return transport.read(text)
     except transport.TooDeep as error:
-        raise Spoilt(str(error)) from error
+        raise InvalidMessage(str(error)) from error
     except ValueError as error:
-        raise Spoilt("what it sent is no message") from error
+        raise InvalidMessage("what it sent is no message") from error
 
 
 def _of_request(number: int, said: Message) -> bool:
@@ -634,7 +646,7 @@ async def _drained(
     stream: AsyncIterator[httpx2.ServerSentEvent], response: httpx2.Response
 ) -> None:
     try:
-        with suppress(TimeoutError, Broken):
+        with suppress(TimeoutError, TransportFailed):
             async with asyncio.timeout(_DRAINED):
                 async for _ in stream:
                     pass
@@ -646,7 +658,7 @@ _UNSENT: Final = 1_000
 
 
 async def open_sse(endpoint: Endpoint, spawn: Spawn) -> Duplex:
-    """Raises `Broken`, `Crowded`."""
+    """Raises `TransportFailed`, `Overloaded`."""
     response = await endpoint.listen({})
     if response.status_code != 200 or not is_events(response):
         await response.aclose()
@@ -709,7 +721,7 @@ class EventStream:
                 await response.aclose()
                 if response.status_code >= 400:
                     raise Status(response.status_code, response)
-            except (Broken, Crowded) as error:
+            except (TransportFailed, Overloaded) as error:
                 duplex.end(str(error))
         self._news.set()
 
@@ -721,19 +733,19 @@ class EventStream:
                     self.posting.set_result(self._endpoint.sibling(event.data))
                 elif event.event == "message" and event.data:
                     hear(duplex, event.data)
-        except Broken as error:
+        except TransportFailed as error:
             reason = error.reason
         finally:
             duplex.end(reason)
             self._news.set()
             if not self.posting.done():
-                self.posting.set_exception(Broken(reason, reached=False))
+                self.posting.set_exception(TransportFailed(reason, reached=False))
             await response.aclose()
 
 
 def hear(duplex: Duplex, text: str) -> None:
     try:
-        duplex.heard(transport.read(text))
+        duplex.received(transport.read(text))
     except transport.TooDeep as error:
         duplex.spoil(error.number, str(error))
     except ValueError:

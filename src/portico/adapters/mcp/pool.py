@@ -10,12 +10,18 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from portico.adapters.mcp.client_requests import Exchange, passed_on, refused
-from portico.adapters.mcp.connection_slots import Changed, Failure, Station, Stations
-from portico.adapters.mcp.secrets import NOBODY, Keeper
+from portico.adapters.mcp.connection_slots import Changed, ConnectionSlot, ConnectionSlots, Failure
+from portico.adapters.mcp.secrets import NOBODY, SecretResolver
 from portico.adapters.mcp.session import Conversation, Opening, Secrets, Tokens, client_info, look
 from portico.adapters.mcp.stdio import Confine, Terms
-from portico.adapters.mcp.transport import Broken, Crowded, Message, Refusal
-from portico.gateway.core.calls import Answer, Phase, Seen, Target, Vitals
+from portico.adapters.mcp.transport import Message, Overloaded, Refusal, TransportFailed
+from portico.gateway.core.calls import (
+    Phase,
+    ServerHealth,
+    ServerListing,
+    ToolResult,
+    UpstreamTarget,
+)
 from portico.gateway.core.errors import (
     OfferNotFound,
     UpstreamBusy,
@@ -24,7 +30,7 @@ from portico.gateway.core.errors import (
     UpstreamTimedOut,
     UpstreamWantsLogin,
 )
-from portico.gateway.ports import Line
+from portico.gateway.ports import ClientChannel
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
@@ -39,9 +45,9 @@ _T = TypeVar("_T")
 
 
 @dataclass(slots=True, eq=False)
-class Visit:
-    stations: Stations
-    station: Station
+class SlotCheckout:
+    stations: ConnectionSlots
+    slot: ConnectionSlot
     exchange: Exchange
     seconds: float
     looks: bool = False
@@ -50,7 +56,7 @@ class Visit:
 
     async def __call__(self, work: Callable[[Conversation], Awaitable[_T]]) -> _T:
         """Raises `UpstreamDown`, `UpstreamBusy`, `UpstreamTimedOut`, and what `work` raises."""
-        station = self.station
+        station = self.slot
         self.stations.came(station, looks=self.looks)
         timer = asyncio.timeout(self.seconds)
         self.exchange.timer = timer
@@ -65,7 +71,7 @@ class Visit:
             if not timer.expired():
                 raise
             raise self._too_late() from error
-        except (Broken, Crowded) as error:
+        except (TransportFailed, Overloaded) as error:
             raise self._broke_off(error) from error
         finally:
             self.stations.left(station, self.conversation, looks=self.looks)
@@ -74,7 +80,7 @@ class Visit:
 
     async def _shown_in(self) -> Conversation:
         """Raises `UpstreamDown`, `UpstreamBusy`."""
-        station = self.station
+        station = self.slot
         while station.conversation is None:
             if station.breaker.rests(asyncio.get_running_loop().time()):
                 raise self._turned_away(station.failure or Failure("it broke off"))
@@ -87,7 +93,7 @@ class Visit:
         if failure.crowded:
             return UpstreamBusy(self.stations.clean(failure.reason))
         if failure.login is not None:
-            return UpstreamWantsLogin(self.station.target.server, failure.login)
+            return UpstreamWantsLogin(self.slot.target.server, failure.login)
         return self._down(failure.reason, failure.fix, reached=False)
 
     def _too_late(self) -> PorticoError:
@@ -98,31 +104,31 @@ class Visit:
             return UpstreamBusy(f"{self.exchange.subject}: its server is busy with another call.")
         words = self.exchange.words
         if words is not None and words == self.conversation.way.words:
-            self.stations.silent(self.station, self.conversation)
+            self.stations.silent(self.slot, self.conversation)
         return UpstreamTimedOut(self.exchange.subject, self.seconds)
 
-    def _broke_off(self, error: Broken | Crowded) -> PorticoError:
-        if isinstance(error, Crowded):
-            return UpstreamBusy(f"{self.station.target.server}: {error}.")
+    def _broke_off(self, error: TransportFailed | Overloaded) -> PorticoError:
+        if isinstance(error, Overloaded):
+            return UpstreamBusy(f"{self.slot.target.server}: {error}.")
         if error.login is not None:
-            return UpstreamWantsLogin(self.station.target.server, error.login)
+            return UpstreamWantsLogin(self.slot.target.server, error.login)
         reason = error.reason
         if self.conversation is not None and error.final:
-            self.stations.broke(self.station, self.conversation, reason)
-            if self.station.is_process:
-                reason = self.stations.told(self.station, reason)
+            self.stations.broke(self.slot, self.conversation, reason)
+            if self.slot.is_process:
+                reason = self.stations.told(self.slot, reason)
         return self._down(reason, error.fix, reached=error.reached)
 
     def _down(self, reason: str, fix: str | None, *, reached: bool) -> UpstreamDown:
-        server, clean = self.station.target.server, self.stations.clean
+        server, clean = self.slot.target.server, self.stations.clean
         return UpstreamDown(server, clean(reason), fix=fix, reached=reached)
 
     def _went_well(self) -> None:
         if self.looks:  # many that can still list what they offer hang, or die, when they are used
             return
-        self.station.silent = 0
-        if self.station.breaker.strikes:
-            self.station.breaker.answered()
+        self.slot.silent = 0
+        if self.slot.breaker.strikes:
+            self.slot.breaker.answered()
 
 
 _log: Final = logging.getLogger("portico.upstreams")
@@ -146,7 +152,7 @@ class UpstreamPool:
         confine: Confine,
         environment: Mapping[str, str],
         tokens: Tokens | None = None,
-        keeper: Keeper = NOBODY,
+        keeper: SecretResolver = NOBODY,
     ) -> None:
         """`environment` is our own, of which servers are given little; `changed` is told that what
         a server offers is not what it was."""
@@ -160,7 +166,7 @@ class UpstreamPool:
         self._tokens = tokens
         self._keeper = keeper
         self._info = client_info(version("portico"))
-        self._entered: Stations | None = None
+        self._entered: ConnectionSlots | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -176,7 +182,7 @@ class UpstreamPool:
             tokens=self._tokens,
             keeper=self._keeper,
         )
-        self._entered = Stations(
+        self._entered = ConnectionSlots(
             self._opening, self._terms, self._clock, self._entropy, self._changed
         )
         _ = self._spawn(self._entered.tidy())
@@ -201,7 +207,7 @@ class UpstreamPool:
             await self._group.__aexit__(None, None, None)
 
     @property
-    def _stations(self) -> Stations:
+    def _stations(self) -> ConnectionSlots:
         if self._entered is None:
             raise UpstreamBusy("Portico is not serving now.")
         return self._entered
@@ -210,28 +216,33 @@ class UpstreamPool:
         """Processes, those that are starting or ending among them."""
         return 0 if self._entered is None else self._entered.processes
 
-    async def look(self, target: Target) -> Seen:
+    async def look(self, target: UpstreamTarget) -> ServerListing:
         exchange = Exchange(subject=target.server, name="", sent=True)
         return await self._served(target, exchange, self._terms.look, look, looks=True)
 
     async def call(
         self,
-        target: Target,
+        target: UpstreamTarget,
         tool: str,
         arguments: JsonObject,
         *,
         timeout: timedelta,
-        line: Line | None = None,
-    ) -> Answer:
-        exchange = Exchange(subject=f"{target.server}.{tool}", name=tool, line=line)
+        line: ClientChannel | None = None,
+    ) -> ToolResult:
+        exchange = Exchange(subject=f"{target.server}.{tool}", name=tool, channel=line)
 
-        def call(conversation: Conversation) -> Awaitable[Answer]:
+        def call(conversation: Conversation) -> Awaitable[ToolResult]:
             return conversation.call(exchange, arguments)
 
         return await self._served(target, exchange, timeout, call)
 
     async def read_resource(
-        self, target: Target, uri: str, *, timeout: timedelta, line: Line | None = None
+        self,
+        target: UpstreamTarget,
+        uri: str,
+        *,
+        timeout: timedelta,
+        line: ClientChannel | None = None,
     ) -> JsonObject:
         try:
             return await self._passed(target, "resources/read", {"uri": uri}, timeout, line)
@@ -242,26 +253,31 @@ class UpstreamPool:
 
     async def get_prompt(
         self,
-        target: Target,
+        target: UpstreamTarget,
         name: str,
         arguments: Mapping[str, str],
         *,
         timeout: timedelta,
-        line: Line | None = None,
+        line: ClientChannel | None = None,
     ) -> JsonObject:
         params = {"name": name, "arguments": dict(arguments)}
         return await self._passed(target, "prompts/get", params, timeout, line)
 
     async def complete(
-        self, target: Target, params: JsonObject, *, timeout: timedelta
+        self, target: UpstreamTarget, params: JsonObject, *, timeout: timedelta
     ) -> JsonObject:
         return await self._passed(target, "completion/complete", dict(params), timeout, None)
 
     async def _passed(
-        self, target: Target, method: str, params: Message, timeout: timedelta, line: Line | None
+        self,
+        target: UpstreamTarget,
+        method: str,
+        params: Message,
+        timeout: timedelta,
+        line: ClientChannel | None,
     ) -> JsonObject:
         name = str(params.get("uri") or params.get("name") or method)
-        exchange = Exchange(subject=f"{target.server}: {name}", name=name, line=line)
+        exchange = Exchange(subject=f"{target.server}: {name}", name=name, channel=line)
 
         async def request(conversation: Conversation) -> JsonObject:
             try:
@@ -274,7 +290,7 @@ class UpstreamPool:
 
     async def _served(
         self,
-        target: Target,
+        target: UpstreamTarget,
         exchange: Exchange,
         timeout: timedelta,
         work: Callable[[Conversation], Awaitable[_T]],
@@ -283,7 +299,7 @@ class UpstreamPool:
     ) -> _T:
         stations = self._stations
         seconds = timeout.total_seconds()
-        visit = Visit(stations, stations.at(target), exchange, seconds, looks=looks)
+        visit = SlotCheckout(stations, stations.at(target), exchange, seconds, looks=looks)
         return await visit(work)
 
     async def stop(self, space: SpaceId, server: str) -> None:
@@ -296,16 +312,16 @@ class UpstreamPool:
         if self._entered is not None:
             await self._entered.stop_space(space)
 
-    def vitals(self, space: SpaceId, server: str) -> Vitals:
+    def health(self, space: SpaceId, server: str) -> ServerHealth:
         found = [] if self._entered is None else self._entered.of(space, server)
         if not found:
-            return Vitals(phase=Phase.IDLE)
+            return ServerHealth(phase=Phase.IDLE)
         latest = max(found, key=lambda station: (station.calls > 0, station.used_at))
         now = asyncio.get_running_loop().time()
         phase = latest.phase(now)
         rest = timedelta(seconds=latest.breaker.until - now)
         conversation = latest.conversation
-        return Vitals(
+        return ServerHealth(
             phase=phase,
             process=None if conversation is None else conversation.way.process,
             since=latest.since if phase is Phase.RUNNING else None,

@@ -131,11 +131,11 @@ class LastWords:
         self._rest = b""
         self._silent = True
 
-    def begin(self) -> None:
+    def mark_restarted(self) -> None:
         """It is started anew; what it said before stays, but says nothing about now."""
         self._silent = True
 
-    def hear(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> None:
         """A piece of what it writes; a line may come in several."""
         self._silent = False
         lines = data.split(b"\n")
@@ -144,7 +144,7 @@ class LastWords:
         self._lines.extend(line[:_LONGEST] for line in lines[-_LINES:] if line.strip())
 
     def note(self, line: str) -> None:
-        self.hear(line.replace("\n", " ").encode(errors="replace") + b"\n")
+        self.receive(line.replace("\n", " ").encode(errors="replace") + b"\n")
 
     def told(self, clean: Callable[[str], str]) -> tuple[str, ...]:
         lines = [*self._lines, self._rest] if self._rest.strip() else list(self._lines)

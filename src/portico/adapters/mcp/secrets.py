@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from portico.adapters.client_configs import NotRead, read_text
 from portico.adapters.mcp.processes import OURS
-from portico.adapters.mcp.transport import Broken, Message, Refusal
+from portico.adapters.mcp.transport import Message, Refusal, TransportFailed
 from portico.gateway.core.client_config_values import (
     credentials_in,
     hides_a_secret,
@@ -39,14 +39,14 @@ _HEADERS: Final = frozenset({"--header", "--headers", "-H"})
 
 
 def check_address(shown: str, written: str, value: FromFile) -> None:
-    """`written` as it stands in the file, its variables not filled in. Raises `Broken`."""
+    """`written` as it stands in the file, its variables not filled in. Raises `TransportFailed`."""
     if shown_url(written) != shown or _host(written) != _host(shown):
         raise _other("its address", value)
 
 
 def check_argument(text: str, before: str, written: str, value: FromFile, home: str) -> None:
     """`text` with its variables filled in, `before` the argument in front of it. Raises
-    `Broken`."""
+    `TransportFailed`."""
     if text.startswith("-") and not _secret_option(text):
         raise _other("one of its arguments", value)
     # A file that holds nothing but the secret is one for secrets.
@@ -75,15 +75,15 @@ def _still_secret(written: str, before: str, value: FromFile, home: str) -> bool
     return hides_a_secret("".join(part for part in rest if isinstance(part, str)))
 
 
-def _other(what: str, value: FromFile) -> Broken:
-    return Broken(
+def _other(what: str, value: FromFile) -> TransportFailed:
+    return TransportFailed(
         f"{what}, in {value.path}, is not what was approved any more",
         reached=False,
         fix="Approve it anew, or write into the file what stood there.",
     )
 
 
-class Keeper(Protocol):
+class SecretResolver(Protocol):
     """Of what was given to us by name, and of what is our own. It waits, so call it in a thread."""
 
     def value(self, space: str, ref: SecretRef) -> str | None:
@@ -103,7 +103,7 @@ class _Nobody:
         return False
 
 
-NOBODY: Final[Keeper] = _Nobody()
+NOBODY: Final[SecretResolver] = _Nobody()
 """Where nothing was given by name."""
 
 
@@ -113,7 +113,7 @@ class Ours:
 
     environment: Mapping[str, str]
     space: str = ""
-    keeper: Keeper = NOBODY
+    keeper: SecretResolver = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +138,12 @@ class Address:
 
 
 async def command(launch: Stdio, ours: Ours) -> Command:
-    """Raises `Broken`."""
+    """Raises `TransportFailed`."""
     return await asyncio.to_thread(_command, launch, ours)
 
 
 async def address(launch: Http, ours: Ours) -> Address:
-    """Raises `Broken`."""
+    """Raises `TransportFailed`."""
     return await asyncio.to_thread(_address, launch, ours)
 
 
@@ -204,7 +204,7 @@ class _Values:
                 home = self._foreign.get("HOME", "")
                 check_argument(text, before, self.written(value), value, home)
             if isinstance(value, FromSecret) and text.startswith("-"):
-                raise Broken(
+                raise TransportFailed(
                     f"what {value.ref} holds would be read as an option",
                     reached=False,
                     fix="Give it in a variable of the environment instead.",
@@ -215,7 +215,7 @@ class _Values:
     def _variable(self, value: FromEnvironment, known_as: str) -> str:
         name = value.variable
         if name.startswith(OURS):
-            raise Broken(
+            raise TransportFailed(
                 f"it wants {name}, and Portico gives nothing of its own away",
                 reached=False,
                 fix=f"Give it a variable whose name does not begin with {OURS}.",
@@ -224,7 +224,7 @@ class _Values:
         if not found and value.default is not None:
             return value.default
         if found is None:
-            raise Broken(
+            raise TransportFailed(
                 f"the variable {name} is not set",
                 reached=False,
                 fix=f"Set {name} in the environment that Portico is started in.",
@@ -238,9 +238,9 @@ class _Values:
         try:
             found = None if ref is None else self.ours.keeper.value(self.ours.space, ref)
         except SecretsUnavailable as error:
-            raise Broken(f"{value.ref}: {error}", reached=False, fix=error.fix) from error
+            raise TransportFailed(f"{value.ref}: {error}", reached=False, fix=error.fix) from error
         if found is None:
-            raise Broken(
+            raise TransportFailed(
                 f"there is nothing at {value.ref}", reached=False, fix=_how_to_set(value.ref, ref)
             )
         return self._given(found, _tellable(found))
@@ -252,7 +252,7 @@ class _Values:
                 found = filled(found, value.spelling, path=value.path, environment=self._foreign)
         except KeyError as error:
             name = str(error.args[0])
-            raise Broken(
+            raise TransportFailed(
                 f"{name}, which {value.path} mentions, is not set",
                 reached=False,
                 fix=f"Set {name} in the environment that Portico is started in.",
@@ -270,7 +270,7 @@ class _Values:
     def written(self, value: FromFile) -> str:
         """As it stands there, its variables not filled in."""
         if self.ours.keeper.closed(Path(value.path).expanduser(), value.pointer):
-            raise Broken(
+            raise TransportFailed(
                 f"{value.path} is Portico's own, and it gives nothing of that away",
                 reached=False,
                 fix="Keep what the server needs in a file of its own, or: portico secrets set NAME",
@@ -279,11 +279,11 @@ class _Values:
         try:
             found = text_at(value.path, text, value.pointer)
         except Unreadable as error:
-            raise Broken(
+            raise TransportFailed(
                 f"{value.path} {error}", reached=False, fix=f"Mend {value.path}."
             ) from error
         if found is None:
-            raise Broken(
+            raise TransportFailed(
                 f"there is nothing at {value.pointer} in {value.path}",
                 reached=False,
                 fix=f"Write it into {value.path} again, or remove the server.",
@@ -301,11 +301,11 @@ class _Values:
             try:
                 text = read_text(Path(path).expanduser())
             except NotRead as error:
-                raise Broken(
+                raise TransportFailed(
                     f"{path} {error}", reached=False, fix=f"Make {path} readable."
                 ) from error
             if text is None:
-                raise Broken(
+                raise TransportFailed(
                     f"there is no file {path}",
                     reached=False,
                     fix=f"Bring {path} back, or remove the server.",
@@ -344,7 +344,7 @@ _PASSING: Final = 4
 """Of tokens that follow each other, the latest."""
 
 
-class Veil:
+class CredentialRedactor:
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._lasting = frozenset(values)
         self._passing: deque[str] = deque(maxlen=_PASSING)

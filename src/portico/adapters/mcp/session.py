@@ -47,34 +47,34 @@ from portico.adapters.mcp.client_requests import (
 )
 from portico.adapters.mcp.http import Endpoint, NotLoggedIn, Spawn, Status, Streamable, open_sse
 from portico.adapters.mcp.processes import LastWords, scrubbed
-from portico.adapters.mcp.secrets import Veil
+from portico.adapters.mcp.secrets import CredentialRedactor
 from portico.adapters.mcp.stdio import Confine, Lodging, Starting, Terms, Watch, start
 from portico.adapters.mcp.transport import (
-    Asked,
-    Broken,
-    Crowded,
+    InvalidMessage,
     Message,
+    Overloaded,
+    PendingRequest,
     Refusal,
-    Spoilt,
+    TransportFailed,
     Wire,
 )
-from portico.gateway.core.calls import Answer, Seen, Target, Wanted
+from portico.gateway.core.calls import ClientCapability, ServerListing, ToolResult, UpstreamTarget
 from portico.gateway.core.errors import InputRefused
-from portico.gateway.core.servers import Era, Http, Identity, Inside, Stdio
+from portico.gateway.core.servers import Http, Identity, Inside, ProtocolRevision, Stdio
 from portico.kernel.errors import PorticoError
 
 # What we say of ourselves, and what each request of the modern era carries along.
 
-_ABLE: Final[Mapping[Wanted, tuple[str, Message]]] = {
-    Wanted.ELICITATION: ("elicitation", {"form": {}}),
-    Wanted.SAMPLING: ("sampling", {}),
-    Wanted.ROOTS: ("roots", {}),
+_ABLE: Final[Mapping[ClientCapability, tuple[str, Message]]] = {
+    ClientCapability.ELICITATION: ("elicitation", {"form": {}}),
+    ClientCapability.SAMPLING: ("sampling", {}),
+    ClientCapability.ROOTS: ("roots", {}),
 }
 """No links to be opened: whoever follows one logs in on a connection that others share."""
 
 
-def capabilities(able: AbstractSet[Wanted]) -> Message:
-    return dict(_ABLE[wanted] for wanted in Wanted if wanted in able)
+def capabilities(able: AbstractSet[ClientCapability]) -> Message:
+    return dict(_ABLE[wanted] for wanted in ClientCapability if wanted in able)
 
 
 def client_info(version: str) -> Message:
@@ -85,7 +85,7 @@ def stamped(
     params: Message,
     version: str,
     info: Message,
-    able: AbstractSet[Wanted],
+    able: AbstractSet[ClientCapability],
     log_level: str | None = None,
 ) -> Message:
     """Every request stands alone, so every request says who asks and what they could answer."""
@@ -175,7 +175,7 @@ _ENTRIES: Final = 20_000
 async def listed(
     ask: Callable[[str, Message], Awaitable[Message]], method: str, field: str
 ) -> list[Message]:
-    """Raises `Refusal`, `Broken`, `Crowded`."""
+    """Raises `Refusal`, `TransportFailed`, `Overloaded`."""
     found: list[Message] = []
     seen: set[str] = set()
     params: Message = {}
@@ -191,7 +191,7 @@ async def listed(
             break
         seen.add(cursor)
         params = {"cursor": cursor}
-    raise Broken(f"its list of {field} does not end")
+    raise TransportFailed(f"its list of {field} does not end")
 
 
 def wanted_headers(tools: Iterable[Message]) -> dict[str, ParamHeaders]:
@@ -213,31 +213,32 @@ _NOT_KNOWN: Final = frozenset({400, 404, 405, 406, 415, 422})
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    era: Era
+    protocol_revision: ProtocolRevision
     version: str
     identity: Identity
     instructions: str | None
     offers: Message
     """Its capabilities, as it names them."""
 
-    def under(self, veil: Veil) -> "Greeting":
+    def under(self, veil: CredentialRedactor) -> "Greeting":
         who = Identity(veil.text(self.identity.name), veil.text(self.identity.version))
         said = None if self.instructions is None else veil.text(self.instructions)
         return replace(self, identity=who, instructions=said, offers=veil(self.offers))
 
 
-_Tried: TypeAlias = Greeting | Refusal | Broken | Crowded
+_Tried: TypeAlias = Greeting | Refusal | TransportFailed | Overloaded
 _Way: TypeAlias = Callable[[Wire, Message], Awaitable[Greeting]]
 
 
-async def greet(way: Wire, info: Message, hint: Era | None) -> Greeting:
-    """The modern way first, unless we know better. Raises `Broken`, `Crowded`, `Refusal`."""
-    first, second = (_shake, _discover) if hint is Era.LEGACY else (_discover, _shake)
+async def greet(way: Wire, info: Message, hint: ProtocolRevision | None) -> Greeting:
+    """The modern way first, unless we know better. Raises `TransportFailed`, `Overloaded`,
+    `Refusal`."""
+    first, second = (_shake, _discover) if hint is ProtocolRevision.LEGACY else (_discover, _shake)
     greeting = await _either(way, info, first, second)
     if isinstance(greeting, Exception):
         raise greeting
     way.version = greeting.version
-    if greeting.era is Era.LEGACY:
+    if greeting.protocol_revision is ProtocolRevision.LEGACY:
         way.tell(transport.notification("notifications/initialized"))
     await way.settle()
     return greeting
@@ -266,7 +267,7 @@ async def _either(way: Wire, info: Message, first: _Way, second: _Way) -> _Tried
 async def _tried(how: _Way, way: Wire, info: Message) -> _Tried:
     try:
         return await how(way, info)
-    except (Refusal, Broken, Crowded) as error:
+    except (Refusal, TransportFailed, Overloaded) as error:
         return error
 
 
@@ -277,9 +278,9 @@ def _unknown(tried: _Tried) -> bool:
 
 async def _discover(way: Wire, info: Message) -> Greeting:
     version = LATEST_MODERN_VERSION
-    asked = Asked(
+    asked = PendingRequest(
         _DISCOVER,
-        stamped({}, version, info, frozenset(Wanted)),
+        stamped({}, version, info, frozenset(ClientCapability)),
         headers=routing(_DISCOVER, {}, version),
         may_cancel=False,
     )
@@ -290,21 +291,25 @@ async def _discover(way: Wire, info: Message) -> Greeting:
         raise Refusal(0, "it speaks no version of the modern era that we do")
     meta = result.get("_meta")
     who = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
-    return Greeting(Era.MODERN, ours[-1], _identity(who), _instructions(result), _offers(result))
+    return Greeting(
+        ProtocolRevision.MODERN, ours[-1], _identity(who), _instructions(result), _offers(result)
+    )
 
 
 async def _shake(way: Wire, info: Message) -> Greeting:
     params: Message = {
         "protocolVersion": LATEST_HANDSHAKE_VERSION,
-        "capabilities": capabilities(frozenset(Wanted)),
+        "capabilities": capabilities(frozenset(ClientCapability)),
         "clientInfo": info,
     }
-    result = await way.ask(Asked("initialize", params, may_cancel=False))
+    result = await way.ask(PendingRequest("initialize", params, may_cancel=False))
     version = result.get("protocolVersion")
     if not isinstance(version, str):
-        raise Broken("it does not say which version of the protocol it speaks")
+        raise TransportFailed("it does not say which version of the protocol it speaks")
     who = result.get("serverInfo")
-    return Greeting(Era.LEGACY, version, _identity(who), _instructions(result), _offers(result))
+    return Greeting(
+        ProtocolRevision.LEGACY, version, _identity(who), _instructions(result), _offers(result)
+    )
 
 
 def _texts(value: object) -> list[str]:
@@ -339,10 +344,10 @@ _CHANGED: Final = frozenset(
 
 
 @dataclass(slots=True)
-class Learnt:
+class ServerMemo:
     """What is known of a server from one conversation to the next."""
 
-    era: Era | None = None
+    protocol_revision: ProtocolRevision | None = None
     askers: set[str] = field(default_factory=set)
     """Names of what may have asked their caller something, in a way that does not say whom."""
     param_headers: dict[str, ParamHeaders] = field(default_factory=dict)
@@ -363,10 +368,10 @@ class Conversation:
         way: Wire,
         greeting: Greeting,
         info: Message,
-        learnt: Learnt,
+        learnt: ServerMemo,
         ears: Ears,
         *,
-        veil: Veil,
+        veil: CredentialRedactor,
     ) -> None:
         self.way = way
         self.greeting = greeting
@@ -382,14 +387,14 @@ class Conversation:
         self._learnt = learnt
         self._ears = ears
         self._veil = veil
-        self._modern = greeting.era is Era.MODERN
+        self._modern = greeting.protocol_revision is ProtocolRevision.MODERN
         self._headed = self._modern and way.process is None
         self._turns = Turns()
-        self._ongoing: dict[Exchange, Asked] = {}
+        self._ongoing: dict[Exchange, PendingRequest] = {}
         way.stray = self.stray
 
-    async def call(self, exchange: Exchange, arguments: Mapping[str, Any]) -> Answer:
-        """Raises `Broken`, `Crowded`, `InputUnsupported`, `InputRefused`."""
+    async def call(self, exchange: Exchange, arguments: Mapping[str, Any]) -> ToolResult:
+        """Raises `TransportFailed`, `Overloaded`, `InputUnsupported`, `InputRefused`."""
         params = {"name": exchange.name, "arguments": arguments}
         try:
             try:
@@ -437,7 +442,7 @@ class Conversation:
             else:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
-        raise Spoilt("it answers with ever more questions")
+        raise InvalidMessage("it answers with ever more questions")
 
     async def _once(self, exchange: Exchange, method: str, params: Message) -> Message:
         asked = self._asked(exchange, method, params)
@@ -453,27 +458,29 @@ class Conversation:
             del self._ongoing[exchange]
 
     async def plain(self, method: str, params: Message) -> Message:
-        """For ourselves, not for a caller. Raises `Refusal`, `Broken`, `Crowded`."""
+        """For ourselves, not for a caller. Raises `Refusal`, `TransportFailed`, `Overloaded`."""
         nobody = Exchange(subject=method, name="")
         result = await self.way.ask(self._asked(nobody, method, params))
         return self._veil(result, but="nextCursor")
 
     async def tools(self) -> list[Message]:
-        """Raises `Refusal`, `Broken`, `Crowded`."""
+        """Raises `Refusal`, `TransportFailed`, `Overloaded`."""
         tools = await listed(self.plain, "tools/list", "tools")
         if self._headed:
             self._learnt.param_headers = wanted_headers(tools)
         return tools
 
-    def _asked(self, exchange: Exchange, method: str, params: Message) -> Asked:
+    def _asked(self, exchange: Exchange, method: str, params: Message) -> PendingRequest:
         exchange.other = self.stray
         exchange.veil = self._veil
-        asked = Asked(method, params, exchange.hear, progress=exchange.line is not None)
+        asked = PendingRequest(
+            method, params, exchange.receive, progress=exchange.channel is not None
+        )
         if self._modern:
             self._stamp(asked, exchange)
         return asked
 
-    def _stamp(self, asked: Asked, exchange: Exchange) -> None:
+    def _stamp(self, asked: PendingRequest, exchange: Exchange) -> None:
         version = self.greeting.version
         if self._headed:
             headers = routing(asked.method, asked.params, version)
@@ -530,19 +537,21 @@ _LOOKING_LONGEST_PAUSE: Final = 300.0
 _KINDS: Final = ("tools", "resources", "prompts")
 
 
-async def look(conversation: Conversation) -> Seen:
-    """Raises `Broken`, `Crowded`."""
+async def look(conversation: Conversation) -> ServerListing:
+    """Raises `TransportFailed`, `Overloaded`."""
     greeting = conversation.greeting
     offers = greeting.offers
     try:
         tools = await conversation.tools()
     except Refusal as refusal:
         if refusal.code != _METHOD_NOT_FOUND:
-            raise Broken(f"asked for its tools, it said: {refusal.message[:300]}") from refusal
+            raise TransportFailed(
+                f"asked for its tools, it said: {refusal.message[:300]}"
+            ) from refusal
         tools = []
-    seen = Seen(
+    seen = ServerListing(
         identity=greeting.identity,
-        era=greeting.era,
+        protocol_revision=greeting.protocol_revision,
         instructions=greeting.instructions,
         tools=tools,
         resources=await _offered(conversation, "resources/list", "resources", offers),
@@ -572,7 +581,7 @@ async def hear_of_changes(conversation: Conversation) -> None:
     the older era tells everybody by itself."""
     wanted = _tellable(conversation.greeting.offers)
     pause = _FIRST_PAUSE
-    if conversation.greeting.era is not Era.MODERN or not wanted:
+    if conversation.greeting.protocol_revision is not ProtocolRevision.MODERN or not wanted:
         return
     while conversation.way.over is None:
         try:
@@ -580,7 +589,7 @@ async def hear_of_changes(conversation: Conversation) -> None:
             pause = _FIRST_PAUSE
         except Refusal:
             return
-        except (Broken, Crowded):
+        except (TransportFailed, Overloaded):
             pause = min(2 * pause, _LOOKING_LONGEST_PAUSE)
         await asyncio.sleep(pause)
 
@@ -602,7 +611,7 @@ _NAMED = 3
 _T = TypeVar("_T")
 
 
-class Died(Broken):
+class Died(TransportFailed):
     """While it was being greeted."""
 
 
@@ -616,7 +625,7 @@ class Secrets(Protocol):
     def clean(self, text: str) -> str: ...
 
 
-Tokens: TypeAlias = Callable[[Target, str | None], Awaitable[str | None]]
+Tokens: TypeAlias = Callable[[UpstreamTarget, str | None], Awaitable[str | None]]
 """The token of the person whose conversation it is, or, given one that was refused, another; None
 if they have to log in."""
 
@@ -631,26 +640,30 @@ class Opening:
     terms: Terms
     info: Message
     tokens: Tokens | None = None
-    keeper: resolve.Keeper = resolve.NOBODY
+    keeper: resolve.SecretResolver = resolve.NOBODY
     watch: Watch = field(default_factory=Watch)
     dialer: Dialer = field(default_factory=Dialer)
     _tls: ssl.SSLContext | None = None
     _known: set[str] = field(default_factory=set)
 
     async def __call__(
-        self, target: Target, learnt: Learnt, words: LastWords, ears: Ears
+        self, target: UpstreamTarget, learnt: ServerMemo, words: LastWords, ears: Ears
     ) -> Conversation:
-        """Raises `Broken`, `Crowded`."""
-        hint, veil = learnt.era or target.era, Veil()
+        """Raises `TransportFailed`, `Overloaded`."""
+        hint, veil = learnt.protocol_revision or target.protocol_revision, CredentialRedactor()
         try:
             way, greeting = await self._reached(target, hint, words, veil)
         except Refusal as refusal:
-            raise Broken(f"it refused to talk to us: {refusal.message[:300]}") from refusal
-        learnt.era = greeting.era
+            raise TransportFailed(f"it refused to talk to us: {refusal.message[:300]}") from refusal
+        learnt.protocol_revision = greeting.protocol_revision
         return Conversation(way, greeting.under(veil), self.info, learnt, ears, veil=veil)
 
     async def _reached(
-        self, target: Target, hint: Era | None, words: LastWords, veil: Veil
+        self,
+        target: UpstreamTarget,
+        hint: ProtocolRevision | None,
+        words: LastWords,
+        veil: CredentialRedactor,
     ) -> tuple[Wire, Greeting]:
         match target.launch:
             case Stdio() as launch:
@@ -658,10 +671,17 @@ class Opening:
             case Http() as launch:
                 return await self._address(target, launch, hint, veil)
             case Inside():
-                raise Broken("it is a part of Portico, and nothing to be reached", reached=False)
+                raise TransportFailed(
+                    "it is a part of Portico, and nothing to be reached", reached=False
+                )
 
     async def _process(
-        self, target: Target, launch: Stdio, hint: Era | None, words: LastWords, veil: Veil
+        self,
+        target: UpstreamTarget,
+        launch: Stdio,
+        hint: ProtocolRevision | None,
+        words: LastWords,
+        veil: CredentialRedactor,
     ) -> tuple[Wire, Greeting]:
         command = await resolve.command(launch, self._ours(target))
         self._keep(command.secrets)
@@ -670,10 +690,10 @@ class Opening:
 
         async def started() -> tuple[Wire, Lodging | None]:
             try:
-                await self.watch.begin()
+                await self.watch.start()
             except OSError as error:
                 reason = f"no process can be started: {error.strerror}"
-                raise Broken(reason, reached=False) from error
+                raise TransportFailed(reason, reached=False) from error
             room = await self.confine.cell(target, command, environment)
             lodging = None if room is None else Lodging(room, self.spawn)
             starting = Starting(command, environment, lodging, self.watch)
@@ -683,17 +703,21 @@ class Opening:
         try:
             return way, await self._greeted(way, hint)
         except Died as error:
-            if hint is Era.LEGACY:
+            if hint is ProtocolRevision.LEGACY:
                 raise _held_back(error, target, lodging) from error
         # Some old servers end when they are greeted in the modern way. Once more, in theirs.
         way, lodging = await started()
         try:
-            return way, await self._greeted(way, Era.LEGACY)
+            return way, await self._greeted(way, ProtocolRevision.LEGACY)
         except Died as error:
             raise _held_back(error, target, lodging) from error
 
     async def _address(
-        self, target: Target, launch: Http, hint: Era | None, veil: Veil
+        self,
+        target: UpstreamTarget,
+        launch: Http,
+        hint: ProtocolRevision | None,
+        veil: CredentialRedactor,
     ) -> tuple[Wire, Greeting]:
         address = await resolve.address(launch, self._ours(target))
         self._keep(address.secrets)
@@ -708,33 +732,37 @@ class Opening:
                     raise
             endpoint = await self._endpoint(target, address, veil)
         way = await self._in_time(open_sse(endpoint, self.spawn))
-        return way, await self._greeted(way, Era.LEGACY)
+        return way, await self._greeted(way, ProtocolRevision.LEGACY)
 
-    async def _endpoint(self, target: Target, address: resolve.Address, veil: Veil) -> Endpoint:
+    async def _endpoint(
+        self, target: UpstreamTarget, address: resolve.Address, veil: CredentialRedactor
+    ) -> Endpoint:
         bearer = partial(self._token, target, veil) if target.personal else None
         tls, largest = await self._context(), self.terms.largest
         return Endpoint(address, tls, self.dialer, largest=largest, bearer=bearer)
 
-    async def _token(self, target: Target, veil: Veil, refused: str | None) -> str:
+    async def _token(
+        self, target: UpstreamTarget, veil: CredentialRedactor, refused: str | None
+    ) -> str:
         """Of the one whose conversation it is, never of who happens to call. Raises
-        `NotLoggedIn`, `Broken`."""
+        `NotLoggedIn`, `TransportFailed`."""
         try:
             found = None if self.tokens is None else await self.tokens(target, refused)
         except PorticoError as error:
-            raise Broken(str(error), reached=False, fix=error.fix) from error
+            raise TransportFailed(str(error), reached=False, fix=error.fix) from error
         if found is None:
             raise NotLoggedIn
         self.secrets.learn_passing(found)
         veil.learn_passing(found)
         return found
 
-    async def _greeted(self, way: Wire, hint: Era | None) -> Greeting:
+    async def _greeted(self, way: Wire, hint: ProtocolRevision | None) -> Greeting:
         try:
             return await self._in_time(greet(way, self.info, hint))
         except BaseException as error:
             over = way.over
             await way.close()
-            if isinstance(error, Broken) and over is not None:
+            if isinstance(error, TransportFailed) and over is not None:
                 raise Died(over, reached=False) from error
             raise
 
@@ -746,9 +774,11 @@ class Opening:
         except TimeoutError as error:
             if not timer.expired():
                 raise
-            raise Broken(f"it had not greeted after {seconds:g} s", reached=False) from error
+            raise TransportFailed(
+                f"it had not greeted after {seconds:g} s", reached=False
+            ) from error
 
-    def _ours(self, target: Target) -> resolve.Ours:
+    def _ours(self, target: UpstreamTarget) -> resolve.Ours:
         return resolve.Ours(self.environment, str(target.space), self.keeper)
 
     def _keep(self, secrets: frozenset[str]) -> None:
@@ -764,7 +794,7 @@ class Opening:
         return self._tls
 
 
-def _held_back(error: Died, target: Target, lodging: Lodging | None) -> Died:
+def _held_back(error: Died, target: UpstreamTarget, lodging: Lodging | None) -> Died:
     """A program that fetches itself says little of a gate that it does not know of: we do."""
     refused = () if lodging is None else lodging.refused[:_NAMED]
     if not refused:

@@ -10,16 +10,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, Protocol
 
+from portico.adapters.mcp import orphan_reaper
 from portico.adapters.mcp import processes as family
 from portico.adapters.mcp import transport as wire
-from portico.adapters.mcp import warden
 from portico.adapters.mcp.http import Spawn
 from portico.adapters.mcp.processes import Allowance, LastWords
 from portico.adapters.mcp.secrets import Command
-from portico.adapters.mcp.transport import Broken, Duplex, Endless, Lines, Message, TooLong
-from portico.gateway.core.calls import Target
-from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.requests import Cell
+from portico.adapters.mcp.transport import Duplex, Endless, Lines, Message, TooLong, TransportFailed
+from portico.gateway.core.calls import UpstreamTarget
+from portico.sandbox.core.errors import InvalidProfile, SandboxUnavailable
+from portico.sandbox.requests import SandboxProcess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Terms:
     """Names of variables that every server is given of our own environment, beside the harmless."""
 
 
-_SCRIPT: Final = str(Path(warden.__file__))
+_SCRIPT: Final = str(Path(orphan_reaper.__file__))
 
 
 class Watch:
@@ -56,7 +56,7 @@ class Watch:
         self._process: asyncio.subprocess.Process | None = None
         self._beginning = asyncio.Lock()
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         async with self._beginning:
             if self._listens:
                 return
@@ -97,16 +97,16 @@ class Watch:
             self._process.stdin.write(line.encode())
 
 
-Room = AbstractAsyncContextManager[Cell]
+Room = AbstractAsyncContextManager[SandboxProcess]
 
 
 class Confine(Protocol):
     async def cell(
-        self, target: Target, command: Command, environment: Mapping[str, str]
+        self, target: UpstreamTarget, command: Command, environment: Mapping[str, str]
     ) -> Room | None:
         """For one start of a process, with exactly this environment beside what the box adds; None
-        if it is to run without. To enter it raises `BoxUnavailable`, `BadProfile`, and `OSError`
-        if there is nothing to start."""
+        if it is to run without. To enter it raises `SandboxUnavailable`, `InvalidProfile`, and
+        `OSError` if there is nothing to start."""
         ...
 
 
@@ -116,13 +116,13 @@ class Lodging:
 
     def __init__(self, room: Room, spawn: Spawn) -> None:
         self._room = room
-        self._entered: asyncio.Future[Cell] = asyncio.get_running_loop().create_future()
+        self._entered: asyncio.Future[SandboxProcess] = asyncio.get_running_loop().create_future()
         self._over = asyncio.Event()
-        self._cell: Cell | None = None
+        self._cell: SandboxProcess | None = None
         self._stay = spawn(self._live())
         self._stay.add_done_callback(self._not_entered)
 
-    async def enter(self) -> Cell:
+    async def enter(self) -> SandboxProcess:
         """Raises what entering raises."""
         try:
             return await asyncio.shield(self._entered)
@@ -181,7 +181,7 @@ class Child(asyncio.SubprocessProtocol):
         self._exited = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
-        self.hear: Callable[[Message], bool] = lambda _: False
+        self.receive: Callable[[Message], bool] = lambda _: False
         self.spoil: Callable[[object, str], bool] = lambda _number, _reason: False
         self.ended: Callable[[str], None] = lambda _: None
         self.lodging: Lodging | None = None
@@ -198,7 +198,7 @@ class Child(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         unasked = self._read(data) if fd == _STDOUT else len(data)
         if fd == _STDERR:
-            self._words.hear(data)
+            self._words.receive(data)
         if unasked:
             pause = self._allowances[fd].use(unasked, self._loop.time())
             if pause:
@@ -220,9 +220,9 @@ class Child(asyncio.SubprocessProtocol):
 
     def _too_long(self, line: TooLong) -> None:
         number = wire.number_in(
-            line.begin.decode(errors="replace"), line.end.decode(errors="replace")
+            line.start.decode(errors="replace"), line.end.decode(errors="replace")
         )
-        self._words.hear(b"(a message that is too long) " + line.begin + b"\n")
+        self._words.receive(b"(a message that is too long) " + line.start + b"\n")
         if number is not None:
             self.spoil(number, "its answer is too long")
 
@@ -233,9 +233,9 @@ class Child(asyncio.SubprocessProtocol):
             return self.spoil(error.number, str(error))
         except ValueError:
             if line.strip():
-                self._words.hear(b"(not a message) " + line + b"\n")
+                self._words.receive(b"(not a message) " + line + b"\n")
             return False
-        return self.hear(message)
+        return self.receive(message)
 
     def _hold(self, fd: int, pause: float) -> None:
         pipe = self._transport.get_pipe_transport(fd)
@@ -344,7 +344,7 @@ class Starting:
 
 
 async def start(starting: Starting, words: LastWords, terms: Terms) -> Duplex:
-    """Raises `Broken`."""
+    """Raises `TransportFailed`."""
     child = Child(
         words,
         longest=terms.largest,
@@ -352,15 +352,15 @@ async def start(starting: Starting, words: LastWords, terms: Terms) -> Duplex:
         buried=starting.watch.over,
     )
     duplex = Duplex(child)
-    child.hear, child.spoil, child.ended = duplex.heard, duplex.spoil, duplex.end
+    child.receive, child.spoil, child.ended = duplex.received, duplex.spoil, duplex.end
     child.lodging = lodging = starting.lodging
     try:
         if lodging is None:
             await _run(child, starting)
         else:
             await _housed(child, starting, lodging)
-    except (BoxUnavailable, BadProfile) as error:
-        raise Broken(_reason(error), reached=False, fix=error.fix) from error
+    except (SandboxUnavailable, InvalidProfile) as error:
+        raise TransportFailed(_reason(error), reached=False, fix=error.fix) from error
     except (OSError, ValueError) as error:
         raise _not_started(error, starting.command) from error
     return duplex
@@ -393,7 +393,7 @@ async def _housed(child: Child, starting: Starting, lodging: Lodging) -> None:
         raise
 
 
-async def _run_in(cell: Cell, child: Child) -> None:
+async def _run_in(cell: SandboxProcess, child: Child) -> None:
     """Cancelled half-way, it would leave a process that nobody knows: it is waited for."""
     making = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
@@ -413,13 +413,13 @@ async def _run_in(cell: Cell, child: Child) -> None:
         raise
 
 
-def _reason(error: BoxUnavailable | BadProfile) -> str:
-    if isinstance(error, BadProfile):
+def _reason(error: SandboxUnavailable | InvalidProfile) -> str:
+    if isinstance(error, InvalidProfile):
         return f"it cannot be confined as its profile says: {error.reason}"
     return f"there is no box for it: {error.reason}"
 
 
-def _not_started(error: OSError | ValueError, command: Command) -> Broken:
+def _not_started(error: OSError | ValueError, command: Command) -> TransportFailed:
     program = command.program[:200]
     match error:
         case FileNotFoundError() | NotADirectoryError() if (
@@ -435,4 +435,4 @@ def _not_started(error: OSError | ValueError, command: Command) -> Broken:
             reason, fix = f"{program!r} cannot be run: {error.strerror}", "Check its command."
         case _:
             reason, fix = f"{program!r} cannot be run as it is written", "Check its command."
-    return Broken(reason, reached=False, fix=fix)
+    return TransportFailed(reason, reached=False, fix=fix)

@@ -10,7 +10,7 @@ from itertools import count
 from json import JSONDecoder, JSONEncoder
 from typing import Any, Final, Protocol, TypeAlias
 
-from portico.gateway.core.calls import Wanted
+from portico.gateway.core.calls import ClientCapability
 from portico.kernel.json import NotCanonical
 
 # A way to a server and what travels on it: JSON-RPC, with as little ado as can be.
@@ -31,10 +31,10 @@ LOG: Final = "notifications/message"
 MOST_OPEN: Final = 64
 """Questions, and other words of a server, that one request may have open."""
 _NOBODY: Final = -32000
-_OF_CALLERS: Final = frozenset({Wanted.ELICITATION, Wanted.SAMPLING})
+_OF_CALLERS: Final = frozenset({ClientCapability.ELICITATION, ClientCapability.SAMPLING})
 
 
-class Broken(Exception):
+class TransportFailed(Exception):
     """The way ended, or there never was one."""
 
     def __init__(self, reason: str, *, reached: bool = True, fix: str | None = None) -> None:
@@ -52,7 +52,7 @@ class Broken(Exception):
         return True
 
 
-class Spoilt(Broken):
+class InvalidMessage(TransportFailed):
     """Only this one answer is none, or is too much; the way is as good as it was."""
 
     @property
@@ -69,7 +69,7 @@ class TooDeep(ValueError):
         """Of the request that it seems to answer, if that can be known."""
 
 
-class Crowded(Exception):
+class Overloaded(Exception):
     """It, or the way to it, has too much to do just now."""
 
 
@@ -84,12 +84,12 @@ class Refusal(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Asked:
+class PendingRequest:
     """A request of ours, until it is answered."""
 
     method: str
     params: Message
-    hear: Hear | None = None
+    receive: Hear | None = None
     progress: bool = False
     """Whether to be told how far it is."""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -126,15 +126,15 @@ class Wire(Protocol):
         """Whether something was given up on that the server may still be at."""
         ...
 
-    async def ask(self, asked: Asked) -> Message:
-        """Its result. Raises `Refusal`, `Broken`, `Crowded`."""
+    async def ask(self, asked: PendingRequest) -> Message:
+        """Its result. Raises `Refusal`, `TransportFailed`, `Overloaded`."""
         ...
 
     def tell(self, message: Message) -> None:
         """A notification, or a reply; there is no answer to it."""
         ...
 
-    def deliver(self, asked: Asked, stray: Message) -> None:
+    def deliver(self, asked: PendingRequest, stray: Message) -> None:
         """A question that belongs to a request: it is heard there, and the reply sent."""
         ...
 
@@ -193,7 +193,7 @@ def number_in(begin: str, end: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-def request(number: int, asked: Asked) -> Message:
+def request(number: int, asked: PendingRequest) -> Message:
     params = asked.params
     if asked.progress:
         params = {**params, "_meta": {**params.get("_meta", {}), "progressToken": number}}
@@ -226,7 +226,7 @@ def nobody_there(to: Message) -> Message:
 
 
 def result_of(message: Message) -> Message:
-    """Raises `Refusal`, and for what is no answer at all `Spoilt`."""
+    """Raises `Refusal`, and for what is no answer at all `InvalidMessage`."""
     error = message.get("error")
     if isinstance(error, dict):
         code = error.get("code")
@@ -234,7 +234,7 @@ def result_of(message: Message) -> Message:
         raise Refusal(number, str(error.get("message", "")), error.get("data"))
     result = message.get("result")
     if not isinstance(result, dict):
-        raise Spoilt("what it answered is neither a result nor an error")
+        raise InvalidMessage("what it answered is neither a result nor an error")
     return result
 
 
@@ -283,7 +283,7 @@ class Endless(Exception):
 class TooLong:
     """What is known of a line that was not kept: how it began, and how it ended."""
 
-    begin: bytes
+    start: bytes
     end: bytes
 
 
@@ -351,19 +351,19 @@ class Carrier(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    asked: Asked
-    letters: deque[Message | Broken] = field(default_factory=deque)
+    asked: PendingRequest
+    letters: deque[Message | TransportFailed] = field(default_factory=deque)
     answered: bool = False
     over: bool = False
     """Whether its last letter has come."""
     waiting: asyncio.Future[None] | None = None
     asking: asyncio.Future[Message | None] | None = None
 
-    def put(self, letter: Message | Broken) -> None:
+    def put(self, letter: Message | TransportFailed) -> None:
         self.letters.append(letter)
         if self.waiting is not None and not self.waiting.done():
             self.waiting.set_result(None)
-        if isinstance(letter, Broken) or "method" not in letter:
+        if isinstance(letter, TransportFailed) or "method" not in letter:
             self.over = True
             if self.asking is not None:
                 self.asking.cancel()
@@ -377,12 +377,12 @@ class _Pending:
             self.put(letter)
 
     async def take(self) -> Message:
-        """Raises `Broken`."""
+        """Raises `TransportFailed`."""
         if not self.letters:
             self.waiting = asyncio.get_running_loop().create_future()
             await self.waiting
         letter = self.letters.popleft()
-        if isinstance(letter, Broken):
+        if isinstance(letter, TransportFailed):
             self.answered = True
             raise letter
         self.answered = "method" not in letter
@@ -424,11 +424,11 @@ class Duplex:
     def abandoned(self) -> bool:
         return bool(self._ghosts)
 
-    async def ask(self, asked: Asked) -> Message:
+    async def ask(self, asked: PendingRequest) -> Message:
         while not self._carrier.ready and self._over is None:  # others waited for the same room
             await self._carrier.wait()
         if self._over is not None:
-            raise Broken(self._over, reached=False)
+            raise TransportFailed(self._over, reached=False)
         number = next(self._numbers)
         data = written(request(number, asked))
         pending = self._pending[number] = _Pending(asked)
@@ -445,8 +445,8 @@ class Duplex:
             letter = await pending.take()
             if pending.answered:
                 return result_of(letter)
-            if pending.asked.hear is not None:
-                answer = await self._replied(pending, pending.asked.hear, letter)
+            if pending.asked.receive is not None:
+                answer = await self._replied(pending, pending.asked.receive, letter)
                 if answer is not None:
                     self.tell(answer)
 
@@ -473,7 +473,7 @@ class Duplex:
         if not asking.cancelled():
             asking.exception()  # the caller has it, or has left
 
-    def _give_up(self, number: int, asked: Asked) -> None:
+    def _give_up(self, number: int, asked: PendingRequest) -> None:
         """Without waiting: whoever is cancelled may wait for nothing any more."""
         if asked.may_cancel:
             if len(self._ghosts) < _MOST_GHOSTS:
@@ -484,7 +484,7 @@ class Duplex:
         if self._over is None:
             self._carrier.tell(written(message))
 
-    def deliver(self, asked: Asked, stray: Message) -> None:
+    def deliver(self, asked: PendingRequest, stray: Message) -> None:
         for pending in self._pending.values():
             if pending.asked is asked and not pending.over and len(pending.letters) < MOST_OPEN:
                 pending.put(stray)
@@ -500,7 +500,7 @@ class Duplex:
         self.end("it was ended")
         await self._carrier.close()
 
-    def heard(self, message: Message) -> bool:
+    def received(self, message: Message) -> bool:
         """False if nobody had asked for it."""
         self._words += 1
         if "method" in message:
@@ -517,13 +517,13 @@ class Duplex:
         """False if it is the answer to nothing that anybody waits for."""
         pending = self._pending.get(_number(number))
         if pending is not None:
-            pending.put(Spoilt(reason))
+            pending.put(InvalidMessage(reason))
         return pending is not None
 
     def _called(self, message: Message) -> bool:
         if message["method"] == PROGRESS and "id" not in message:
             pending = self._pending.get(_number(params_of(message).get("progressToken")))
-            if pending is not None and pending.asked.hear is not None:
+            if pending is not None and pending.asked.receive is not None:
                 pending.put_progress(message)
             return False
         self.stray(message)
@@ -534,7 +534,7 @@ class Duplex:
         if self._over is None:
             self._over = reason
             for pending in self._pending.values():
-                pending.put(Broken(reason))
+                pending.put(TransportFailed(reason))
             self.ended(reason)
 
 

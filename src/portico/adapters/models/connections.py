@@ -21,7 +21,7 @@ from portico.agents.core.errors import (
     ProviderNotFound,
 )
 from portico.agents.core.model_calls import Scan
-from portico.agents.core.model_requests import CallPiece, Message, ModelSaid, ToolCall
+from portico.agents.core.model_requests import AssistantMessage, Message, ToolCall, ToolCallChunk
 from portico.agents.core.tool_calls import read_arguments
 from portico.guard.core.secrets import SecretRef, SecretsUnavailable, Source
 from portico.kernel.clock import Entropy
@@ -272,7 +272,7 @@ class IncomingCall:
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
-    def add(self, *, name: str = "", text: str = "") -> CallPiece | None:
+    def add(self, *, name: str = "", text: str = "") -> ToolCallChunk | None:
         """The call, at the character that its arguments close with. Bare `{}` does not count: some
         servers begin with it and then say more."""
         self.name += name
@@ -284,7 +284,7 @@ class IncomingCall:
         if not arguments:
             return None
         self.told = self.text
-        return CallPiece(ToolCall(self.id, self.name, arguments))
+        return ToolCallChunk(ToolCall(self.id, self.name, arguments))
 
     @property
     def changed(self) -> bool:
@@ -302,7 +302,7 @@ class CallIds:
 
     @classmethod
     def after(cls, messages: Iterable[Message], entropy: Entropy) -> Self:
-        said = [each for each in messages if isinstance(each, ModelSaid)]
+        said = [each for each in messages if isinstance(each, AssistantMessage)]
         return cls({call.id for each in said for call in each.calls}, entropy)
 
     def given(self, wanted: str) -> str:

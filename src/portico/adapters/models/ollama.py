@@ -25,22 +25,29 @@ from portico.adapters.models.connections import (
     why,
 )
 from portico.agents.core.errors import ModelBroke, ModelOverflow, ModelTruncated, ModelUnavailable
-from portico.agents.core.model_calls import Reading, Sent, Told, more_room, reading, wanted_room
+from portico.agents.core.model_calls import (
+    Reading,
+    ReportedTokens,
+    Sent,
+    more_room,
+    reading,
+    wanted_room,
+)
 from portico.agents.core.model_requests import (
     UNREADABLE,
-    CallPiece,
+    AssistantMessage,
     Finish,
     Message,
     ModelAsk,
-    ModelSaid,
-    Piece,
+    ReasoningChunk,
     Reply,
-    TextPiece,
-    ThoughtPiece,
+    ResponseChunk,
+    TextChunk,
     ToolCall,
-    ToolGave,
+    ToolCallChunk,
+    ToolMessage,
     Usage,
-    UserSaid,
+    UserMessage,
 )
 from portico.agents.core.tool_calls import read_arguments
 from portico.kernel.budget import Tokenizer
@@ -130,7 +137,7 @@ class Version(BaseModel):
 
 
 def chat(ask: ModelAsk, *, room: int, thinks: bool) -> Mapping[str, object]:
-    options: dict[str, object] = {"num_ctx": room, "num_predict": ask.most_output}
+    options: dict[str, object] = {"num_ctx": room, "num_predict": ask.max_output_tokens}
     if ask.temperature is not None:
         options["temperature"] = ask.temperature
     body: dict[str, object] = {
@@ -163,16 +170,16 @@ def _spoken(instructions: str, messages: Sequence[Message]) -> Iterator[JsonObje
         yield {"role": "system", "content": instructions}
     for message in messages:
         match message:
-            case UserSaid(text):
+            case UserMessage(text):
                 yield {"role": "user", "content": text}
-            case ModelSaid(text, calls):
+            case AssistantMessage(text, calls):
                 wanted: list[JsonObject] = [
                     {"function": {"name": call.name, "arguments": call.arguments}} for call in calls
                 ]
                 yield {"role": "assistant", "content": text} | (
                     {"tool_calls": wanted} if wanted else {}
                 )
-            case ToolGave():
+            case ToolMessage():
                 yield {"role": "tool", "content": message.text, "tool_name": message.name}
 
 
@@ -242,21 +249,21 @@ class OllamaAnswer:
     """What has come in so far."""
 
     ids: CallIds
-    began: float
+    started: float
     first: float | None = None
     last: Chunk | None = None
     text: str = ""
     thought: str = ""
     calls: list[ToolCall] = field(default_factory=list)
 
-    def pieces(self, chunk: Chunk) -> list[Piece]:
-        words, made = chunk.message, list[Piece]()
+    def pieces(self, chunk: Chunk) -> list[ResponseChunk]:
+        words, made = chunk.message, list[ResponseChunk]()
         if words.thinking:
             self.thought += words.thinking
-            made.append(ThoughtPiece(words.thinking))
+            made.append(ReasoningChunk(words.thinking))
         if words.content:
             self.text += words.content
-            made.append(TextPiece(words.content))
+            made.append(TextChunk(words.content))
         for wanted in words.tool_calls or ():
             written = json.dumps(wanted.function.arguments)
             arguments = read_arguments(written)
@@ -264,7 +271,7 @@ class OllamaAnswer:
                 arguments = {UNREADABLE: written}
             call = ToolCall(self.ids.given(wanted.id), wanted.function.name, arguments)
             self.calls.append(call)
-            made.append(CallPiece(call))
+            made.append(ToolCallChunk(call))
         if made and self.first is None:
             self.first = now()
         if chunk.done:
@@ -280,8 +287,10 @@ class OllamaAnswer:
             usage=Usage(input=read, output=written, reported=bool(read and written)),
             finish=Finish.CALLS if self.calls else last.finish,
             model=last.model,
-            first_piece=None if self.first is None else timedelta(seconds=self.first - self.began),
-            took=timedelta(seconds=now() - self.began),
+            first_piece=None
+            if self.first is None
+            else timedelta(seconds=self.first - self.started),
+            took=timedelta(seconds=now() - self.started),
             notes=notes,
         )
 
@@ -333,17 +342,17 @@ _PLAIN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class OllamaModels:
-    facts: OllamaFacts
+    details: OllamaFacts
     tokenizer: Tokenizer
     clock: Clock
     entropy: Entropy
     _rooms: dict[tuple[str, str], int] = field(default_factory=dict)
     """What a model was given last, by its server and name: with less it would be loaded anew."""
 
-    async def ask(self, there: Connection, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+    async def ask(self, there: Connection, ask: ModelAsk) -> AsyncGenerator[ResponseChunk, None]:
         """Raises what `Models.ask` does."""
         until = asyncio.get_running_loop().time() + ask.timeout.total_seconds()
-        facts = await self.facts.of(there, ask.model.name)
+        facts = await self.details.of(there, ask.model.name)
         room: int | None = self._room(there, ask, facts)
         begun = False
         while room is not None:
@@ -355,7 +364,9 @@ class OllamaModels:
                         yield piece
             except ModelOverflow:
                 # It may only have been given too little for what it counts otherwise than we do.
-                room = more_room(round_.room, _roughly(ask), ask.most_output, limit=facts.limit)
+                room = more_room(
+                    round_.room, _roughly(ask), ask.max_output_tokens, limit=facts.limit
+                )
                 if room is None or begun:
                     raise
                 self._rooms[_place(there, ask)] = room
@@ -370,7 +381,7 @@ class OllamaModels:
                 fix="Say it in fewer words, or choose a model with a larger window.",
             )
         wanted = max(
-            wanted_room(sent, ask.most_output, limit=facts.limit),
+            wanted_room(sent, ask.max_output_tokens, limit=facts.limit),
             min(ask.window or 0, facts.limit or ask.window or 0),
         )
         room = max(wanted, self._rooms.get(_place(there, ask), 0))
@@ -379,7 +390,7 @@ class OllamaModels:
 
     async def _pieces(
         self, there: Connection, ask: ModelAsk, round_: "_Round"
-    ) -> AsyncGenerator[Piece, None]:
+    ) -> AsyncGenerator[ResponseChunk, None]:
         answer = OllamaAnswer(CallIds.after(ask.messages, self.entropy), now())
         model = str(ask.model)
         try:
@@ -440,9 +451,9 @@ class OllamaModels:
     ) -> tuple[str, ...]:
         """Raises `ModelTruncated`."""
         sent = _roughly(ask)
-        if sent.most > round_.room:
+        if sent.at_most > round_.room:
             sent = replace(sent, largest=self._largest(ask))
-        told = Told(
+        told = ReportedTokens(
             read=last.prompt_eval_count,
             written=last.eval_count or 0,
             room=round_.room,
@@ -455,7 +466,7 @@ class OllamaModels:
                 return (NOT_COUNTED,)
             case Reading.CUT:
                 limit = round_.facts.limit
-                larger = more_room(round_.room, sent, ask.most_output, limit=limit)
+                larger = more_room(round_.room, sent, ask.max_output_tokens, limit=limit)
                 self._rooms[_place(there, ask)] = larger or round_.room
                 raise ModelTruncated(
                     str(ask.model),
@@ -495,7 +506,7 @@ def _texts(ask: ModelAsk) -> list[str]:
     """Of each message, its calls included."""
     return [
         message.text + json.dumps([call.arguments for call in message.calls])
-        if isinstance(message, ModelSaid)
+        if isinstance(message, AssistantMessage)
         else message.text
         for message in ask.messages
     ]

@@ -12,25 +12,25 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.profiles.anthropic import anthropic_model_profile
 from pydantic_ai.profiles.openai import openai_model_profile
 
-from portico.adapters.models.provider import ProviderKind, Said
-from portico.agents.core.model_requests import Price, Support, ToldBy
+from portico.adapters.models.provider import DeclaredCapabilities, ProviderKind
+from portico.agents.core.model_requests import ModelInfoSource, Price, Support
 
 
-def by_lists(kind: ProviderKind, name: str, at: datetime) -> Said:
+def by_lists(kind: ProviderKind, name: str, at: datetime) -> DeclaredCapabilities:
     """Nothing is fetched for it."""
     try:
         _, known = get_snapshot().find_provider_model(name, None, kind.value, None)
     except LookupError:
-        return Said(name)
+        return DeclaredCapabilities(name)
     profile = _profile(kind, name)
-    return Said(
+    return DeclaredCapabilities(
         name,
         window=known.context_window,
         price=_price(known.get_prices(at)),
         tools=_support(profile, "supports_tools"),
         vision=_support(profile, "supports_image_input"),
         structured=_support(profile, "supports_json_schema_output"),
-        told_by=ToldBy.LIST,
+        told_by=ModelInfoSource.LIST,
     )
 
 

@@ -8,7 +8,14 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from portico.agents.core.model_requests import FREE, ModelInfo, ModelRef, Price, Support, ToldBy
+from portico.agents.core.model_requests import (
+    FREE,
+    ModelInfo,
+    ModelInfoSource,
+    ModelRef,
+    Price,
+    Support,
+)
 from portico.guard.core.secrets import SecretRef, Source
 from portico.kernel.label import Label, Level
 
@@ -99,29 +106,29 @@ def found_by_themselves(environment: Mapping[str, str]) -> Iterator[Provider]:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DeclaredCapabilities:
     name: str
     window: int | None = None
-    most_output: int | None = None
+    max_output_tokens: int | None = None
     tools: Support = Support.UNKNOWN
     vision: Support = Support.UNKNOWN
     structured: Support = Support.UNKNOWN
     price: Price | None = None
-    told_by: ToldBy = ToldBy.NOBODY
+    told_by: ModelInfoSource = ModelInfoSource.NOBODY
     elsewhere: str | None = None
     """Where it really runs, if its server only passes on what it is asked."""
 
-    def filled(self, other: "Said") -> "Said":
+    def filled(self, other: "DeclaredCapabilities") -> "DeclaredCapabilities":
         """With what another knows of what this one does not say."""
         return replace(
             self,
             window=self.window or other.window,
-            most_output=self.most_output or other.most_output,
+            max_output_tokens=self.max_output_tokens or other.max_output_tokens,
             tools=_first(self.tools, other.tools),
             vision=_first(self.vision, other.vision),
             structured=_first(self.structured, other.structured),
             price=self.price or other.price,
-            told_by=self.told_by if self.told_by is not ToldBy.NOBODY else other.told_by,
+            told_by=self.told_by if self.told_by is not ModelInfoSource.NOBODY else other.told_by,
         )
 
 
@@ -131,7 +138,7 @@ def support(told: bool | None) -> Support:
     return Support.YES if told else Support.NO
 
 
-def known(provider: Provider, said: Said) -> ModelInfo:
+def known(provider: Provider, said: DeclaredCapabilities) -> ModelInfo:
     """What the settings say wins."""
     windows = [each for each in (said.window, provider.window) if each]
     decided = Support.UNKNOWN
@@ -143,14 +150,14 @@ def known(provider: Provider, said: Said) -> ModelInfo:
     return ModelInfo(
         ref=ModelRef(provider.name, said.name),
         window=min(windows, default=None),
-        most_output=said.most_output,
+        max_output_tokens=said.max_output_tokens,
         tools=_first(provider.tools, said.tools),
         vision=_first(provider.vision, said.vision),
         structured=_first(provider.structured, said.structured),
         price=provider.price or said.price or (FREE if local else None),
         local=local,
         clearance=clearance,
-        told_by=ToldBy.SETTINGS if set_ or provider.window else said.told_by,
+        told_by=ModelInfoSource.SETTINGS if set_ or provider.window else said.told_by,
     )
 
 

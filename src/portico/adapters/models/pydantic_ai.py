@@ -74,20 +74,20 @@ from portico.agents.core.errors import ModelBroke, ModelRefused
 from portico.agents.core.model_calls import Sent
 from portico.agents.core.model_requests import (
     UNREADABLE,
-    ArgumentsPiece,
-    CallPiece,
+    AssistantMessage,
     Finish,
     Message,
     ModelAsk,
-    ModelSaid,
-    Piece,
+    ReasoningChunk,
     Reply,
-    TextPiece,
-    ThoughtPiece,
+    ResponseChunk,
+    TextChunk,
+    ToolArgumentsChunk,
     ToolCall,
-    ToolGave,
+    ToolCallChunk,
+    ToolMessage,
     Usage,
-    UserSaid,
+    UserMessage,
 )
 from portico.agents.core.tool_calls import read_arguments
 from portico.kernel.clock import Clock, Entropy
@@ -131,7 +131,7 @@ def parameters(ask: ModelAsk) -> ModelRequestParameters:
 def settings(ask: ModelAsk) -> ModelSettings:
     """One question is one try: whoever asks decides about more."""
     made = ModelSettings(
-        max_tokens=ask.most_output, max_retries=0, timeout=ask.timeout.total_seconds()
+        max_tokens=ask.max_output_tokens, max_retries=0, timeout=ask.timeout.total_seconds()
     )
     if ask.temperature is not None:
         made["temperature"] = ask.temperature
@@ -144,11 +144,11 @@ def history(messages: Sequence[Message], kind: ProviderKind) -> list[ModelMessag
     waiting: list[ModelRequestPart] = []
     for message in messages:
         match message:
-            case UserSaid(text):
+            case UserMessage(text):
                 waiting.append(UserPromptPart(content=text))
-            case ToolGave():
+            case ToolMessage():
                 waiting.append(_given(message))
-            case ModelSaid():
+            case AssistantMessage():
                 if waiting:
                     made.append(ModelRequest(parts=waiting))
                     waiting = []
@@ -157,7 +157,7 @@ def history(messages: Sequence[Message], kind: ProviderKind) -> list[ModelMessag
     return made
 
 
-def _given(gave: ToolGave) -> ToolReturnPart:
+def _given(gave: ToolMessage) -> ToolReturnPart:
     return ToolReturnPart(
         tool_name=gave.name,
         content=gave.text,
@@ -166,9 +166,9 @@ def _given(gave: ToolGave) -> ToolReturnPart:
     )
 
 
-def _said(said: ModelSaid, kind: ProviderKind) -> ModelResponse:
+def _said(said: AssistantMessage, kind: ProviderKind) -> ModelResponse:
     """As its own server gave it, where that is known and still what was said."""
-    match said.kept:
+    match said.provider_data:
         case {"by": str(by), "response": response} if by == kind:
             back = _kept_response(response)
             if back is not None and _same(back, said):
@@ -189,7 +189,7 @@ def _kept_response(response: object) -> ModelResponse | None:
     return back if isinstance(back, ModelResponse) else None
 
 
-def _same(back: ModelResponse, said: ModelSaid) -> bool:
+def _same(back: ModelResponse, said: AssistantMessage) -> bool:
     calls = [part.tool_call_id for part in back.parts if isinstance(part, ToolCallPart)]
     return text_of(back.parts) == said.text and calls == [call.id for call in said.calls]
 
@@ -273,29 +273,31 @@ CUT_OFF: Final = "Its last call was cut off for want of room, and is left out."
 @dataclass(slots=True)
 class Incoming:
     ids: CallIds
-    most: int
+    limit: int
     """Letters of arguments that are taken in: a server that sends more does not hold to the number
     of tokens that it was asked for."""
     _taken: int = 0
     _calls: dict[int, IncomingCall] = field(default_factory=dict)
     """By their place among the parts of the answer."""
 
-    def pieces(self, event: ModelResponseStreamEvent) -> Iterator[Piece]:
+    def pieces(self, event: ModelResponseStreamEvent) -> Iterator[ResponseChunk]:
         match event:
             case PartStartEvent(part=TextPart(content=text)) if text:
-                yield TextPiece(text)
+                yield TextChunk(text)
             case PartStartEvent(part=ThinkingPart(content=text)) if text:
-                yield ThoughtPiece(text)
+                yield ReasoningChunk(text)
             case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
-                yield TextPiece(text)
+                yield TextChunk(text)
             case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text)) if text:
-                yield ThoughtPiece(text)
+                yield ReasoningChunk(text)
             case PartStartEvent() | PartDeltaEvent() | PartEndEvent():
                 yield from self._call(event)
             case _:
                 return
 
-    def _call(self, event: PartStartEvent | PartDeltaEvent | PartEndEvent) -> Iterator[Piece]:
+    def _call(
+        self, event: PartStartEvent | PartDeltaEvent | PartEndEvent
+    ) -> Iterator[ResponseChunk]:
         """Raises `UnexpectedModelBehavior`."""
         match event:
             case PartStartEvent(index=index, part=ToolCallPart() as part):
@@ -311,20 +313,20 @@ class Incoming:
             case _:
                 return
 
-    def _added(self, call: IncomingCall, name: str, text: str) -> Iterator[Piece]:
+    def _added(self, call: IncomingCall, name: str, text: str) -> Iterator[ResponseChunk]:
         """The call, if it is whole with this; else what is new of it."""
         piece = call.add(name=name, text=text)
         if piece is not None:
             yield piece
         elif text:
-            yield ArgumentsPiece(call.id, text)
+            yield ToolArgumentsChunk(call.id, text)
 
     def _text(self, args: object) -> str:
         """Arguments that come as an object are whole when their part ends. Raises
         `UnexpectedModelBehavior`."""
         text = args if isinstance(args, str) else ""
         self._taken += len(text)
-        if self._taken > self.most:
+        if self._taken > self.limit:
             raise UnexpectedModelBehavior("It writes more than it was asked for.")
         return text
 
@@ -348,12 +350,12 @@ class Incoming:
             finish=finish_of(ours) if whole else Finish.LENGTH,
             model=ours.model_name or "",
             took=timedelta(0),
-            kept=kept_of(ours, kind) if whole else None,
+            stored=kept_of(ours, kind) if whole else None,
             notes=() if whole else (CUT_OFF,),
         )
 
 
-def _at_last(call: IncomingCall, part: ToolCallPart) -> Piece | None:
+def _at_last(call: IncomingCall, part: ToolCallPart) -> ResponseChunk | None:
     """An empty object, or one that came at once; of what is none the end of the answer tells."""
     if call.told is not None:
         return None
@@ -362,7 +364,7 @@ def _at_last(call: IncomingCall, part: ToolCallPart) -> Piece | None:
     except NoArguments:
         return None
     call.told = call.text
-    return CallPiece(ToolCall(call.id, part.tool_name, arguments))
+    return ToolCallChunk(ToolCall(call.id, part.tool_name, arguments))
 
 
 def _with_calls(response: ModelResponse, ids: set[str]) -> ModelResponse:
@@ -442,7 +444,7 @@ class LayerModels:
     clock: Clock
     entropy: Entropy
 
-    async def ask(self, there: Connection, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+    async def ask(self, there: Connection, ask: ModelAsk) -> AsyncGenerator[ResponseChunk, None]:
         """Raises what `Models.ask` does."""
         time = asyncio.get_running_loop().time
         began, first = time(), None
@@ -461,10 +463,10 @@ class LayerModels:
 
     async def _pieces(
         self, there: Connection, ask: ModelAsk, until: float
-    ) -> AsyncGenerator[Piece, None]:
+    ) -> AsyncGenerator[ResponseChunk, None]:
         kind = there.provider.kind
         ids = CallIds.after(ask.messages, self.entropy)
-        incoming = Incoming(ids, ask.most_output * _LETTERS + _SOME)
+        incoming = Incoming(ids, ask.max_output_tokens * _LETTERS + _SOME)
         stream = model_of(there, ask.model.name).request_stream(
             history(ask.messages, kind), settings(ask), parameters(ask)
         )

@@ -26,17 +26,24 @@ from portico.adapters.models.connections import (
     torn,
 )
 from portico.adapters.models.ollama import OllamaModels, Shown, Tags, show
-from portico.adapters.models.provider import Provider, ProviderKind, Said, known, passes_on, support
+from portico.adapters.models.provider import (
+    DeclaredCapabilities,
+    Provider,
+    ProviderKind,
+    known,
+    passes_on,
+    support,
+)
 from portico.agents.core.errors import ModelNotFound, ModelUnavailable
 from portico.agents.core.model_requests import (
     ModelAsk,
     ModelInfo,
+    ModelInfoSource,
     ModelRef,
-    Piece,
     Price,
     ProviderState,
+    ResponseChunk,
     Support,
-    ToldBy,
 )
 from portico.guard.core.secrets import Source
 from portico.kernel.clock import Clock, Entropy
@@ -72,10 +79,10 @@ class PlainModel(BaseModel):
         served = None if self.meta is None else self.meta.n_ctx
         return self.max_model_len or served or self.context_length
 
-    def said(self) -> Said:
-        told_by = ToldBy.NOBODY if self.window is None else ToldBy.SERVER
+    def said(self) -> DeclaredCapabilities:
+        told_by = ModelInfoSource.NOBODY if self.window is None else ModelInfoSource.SERVER
         held = Support.YES if self.owned_by in {"vllm", "llamacpp"} else Support.UNKNOWN
-        return Said(self.id, window=self.window, structured=held, told_by=told_by)
+        return DeclaredCapabilities(self.id, window=self.window, structured=held, told_by=told_by)
 
 
 class PlainModels(BaseModel):
@@ -97,16 +104,18 @@ class AnthropicInfo(BaseModel):
     max_tokens: _Tokens = None
     capabilities: _Capabilities | None = None
 
-    def said(self) -> Said:
+    def said(self) -> DeclaredCapabilities:
         can = self.capabilities
-        return Said(
+        return DeclaredCapabilities(
             self.id,
             window=self.max_input_tokens,
-            most_output=self.max_tokens,
+            max_output_tokens=self.max_tokens,
             tools=Support.YES,
             vision=_said_of(None if can is None else can.image_input),
             structured=_said_of(None if can is None else can.structured_outputs),
-            told_by=ToldBy.NOBODY if self.max_input_tokens is None else ToldBy.SERVER,
+            told_by=ModelInfoSource.NOBODY
+            if self.max_input_tokens is None
+            else ModelInfoSource.SERVER,
         )
 
 
@@ -154,16 +163,16 @@ class RoutedModel(BaseModel):
     def talks(self) -> bool:
         return "text" in self.architecture.output_modalities
 
-    def said(self) -> Said:
-        return Said(
+    def said(self) -> DeclaredCapabilities:
+        return DeclaredCapabilities(
             self.id,
             window=self.top_provider.context_length or self.context_length,
-            most_output=self.top_provider.max_completion_tokens,
+            max_output_tokens=self.top_provider.max_completion_tokens,
             tools=self._takes("tools"),
             vision=support("image" in self.architecture.input_modalities),
             structured=self._takes("structured_outputs"),
             price=self.pricing.price,
-            told_by=ToldBy.SERVER,
+            told_by=ModelInfoSource.SERVER,
         )
 
     def _takes(self, what: str) -> Support:
@@ -194,14 +203,14 @@ class Props(BaseModel):
     chat_template_caps: _TemplateCaps = Field(default_factory=_TemplateCaps)
     modalities: _Modalities = Field(default_factory=_Modalities)
 
-    def said(self, name: str) -> Said:
-        return Said(
+    def said(self, name: str) -> DeclaredCapabilities:
+        return DeclaredCapabilities(
             name,
             window=self.default_generation_settings.n_ctx,
             tools=support(self.chat_template_caps.supports_tools),
             vision=support(self.modalities.vision),
             structured=Support.YES,
-            told_by=ToldBy.SERVER,
+            told_by=ModelInfoSource.SERVER,
         )
 
 
@@ -214,14 +223,14 @@ class StudioModel(BaseModel):
     loaded_context_length: _Tokens = None
     capabilities: list[str] = Field(default_factory=list)
 
-    def said(self) -> Said:
-        return Said(
+    def said(self) -> DeclaredCapabilities:
+        return DeclaredCapabilities(
             self.id,
             window=self.loaded_context_length or self.max_context_length,
             tools=support("tool_use" in self.capabilities),
             vision=support(self.type == "vlm"),
             structured=Support.YES,
-            told_by=ToldBy.SERVER,
+            told_by=ModelInfoSource.SERVER,
         )
 
 
@@ -248,12 +257,12 @@ Wire = TypeVar("Wire", bound=BaseModel)
 class Listing:
     clock: Clock
 
-    async def begin(self, provider: Provider) -> None:
+    async def preload(self, provider: Provider) -> None:
         """What is to be loaded for it first takes seconds that nobody waits for it in."""
         if provider.kind in _BY_LISTS:
             await asyncio.to_thread(import_module, _LISTS)
 
-    async def all(self, there: Connection) -> Sequence[Said]:
+    async def all(self, there: Connection) -> Sequence[DeclaredCapabilities]:
         """Raises `ModelUnavailable`, `ModelRefused`, `ModelNotFound`."""
         match there.provider.kind:
             case ProviderKind.OLLAMA:
@@ -271,7 +280,7 @@ class Listing:
             case ProviderKind.COMPATIBLE:
                 return await self._compatible(there)
 
-    async def one(self, there: Connection, name: str) -> Said:
+    async def one(self, there: Connection, name: str) -> DeclaredCapabilities:
         """That it does not list. Raises `ModelNotFound`, `ModelUnavailable`, `ModelRefused`."""
         match there.provider.kind:
             case ProviderKind.OLLAMA:
@@ -290,7 +299,7 @@ class Listing:
                 plain = await self._get(there, path, PlainModel, name)
                 return (await self._with_lists(there, [plain.said()]))[0]
 
-    async def _ollama(self, there: Connection) -> Sequence[Said]:
+    async def _ollama(self, there: Connection) -> Sequence[DeclaredCapabilities]:
         tags = await self._get(there, "/api/tags", Tags)
         few = asyncio.Semaphore(_AT_ONCE)
 
@@ -307,7 +316,7 @@ class Listing:
             if each.can("completion") is not False
         ]
 
-    async def _compatible(self, there: Connection) -> Sequence[Said]:
+    async def _compatible(self, there: Connection) -> Sequence[DeclaredCapabilities]:
         models = (await self._get(there, "/models", PlainModels)).data
         owners = {each.owned_by for each in models}
         plain = [each.said() for each in models]
@@ -325,7 +334,9 @@ class Listing:
             ]
         return plain
 
-    async def _with_lists(self, there: Connection, said: Iterable[Said]) -> Sequence[Said]:
+    async def _with_lists(
+        self, there: Connection, said: Iterable[DeclaredCapabilities]
+    ) -> Sequence[DeclaredCapabilities]:
         if there.provider.kind not in _BY_LISTS:
             return [*said]
         lists = await asyncio.to_thread(import_module, _LISTS)
@@ -369,15 +380,15 @@ async def _fetch(there: Connection, url: str) -> httpx2.Response:
     return await there.client.get(url, headers=there.authorization)
 
 
-def _shown(name: str, shown: Shown) -> Said:
+def _shown(name: str, shown: Shown) -> DeclaredCapabilities:
     told = shown.capabilities is not None or shown.window is not None
-    return Said(
+    return DeclaredCapabilities(
         name,
         window=shown.window,
         tools=support(shown.can("tools")),
         vision=support(shown.can("vision")),
         structured=Support.YES if told else Support.UNKNOWN,
-        told_by=ToldBy.SERVER if told else ToldBy.NOBODY,
+        told_by=ModelInfoSource.SERVER if told else ModelInfoSource.NOBODY,
         elsewhere=passes_on(shown.remote_host),
     )
 
@@ -417,12 +428,12 @@ class _Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServedBook:
+class ServedModelRegistry:
     connections: Connections
     listing: Listing
     clock: Clock
     good_for: timedelta
-    patience: timedelta
+    wait_timeout: timedelta
     _pages: dict[tuple[str, str], _Page] = field(default_factory=dict)
     _asking: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
 
@@ -454,7 +465,7 @@ class ServedBook:
         """Raises `ModelNotFound`, `ModelUnavailable`."""
         there = await self.connections.to(caller, provider.name)
         try:
-            async with asyncio.timeout(self.patience.total_seconds()):
+            async with asyncio.timeout(self.wait_timeout.total_seconds()):
                 said = await self.listing.one(there, ref.name)
         except TimeoutError as error:
             raise ModelUnavailable(str(ref), "its server takes too long to answer.") from error
@@ -491,20 +502,20 @@ class ServedBook:
     async def _ask(self, caller: Principal, provider: Provider, before: _Page | None) -> _Page:
         began, asked_at = _now(), self.clock.now()
         problem: PorticoError | None = None
-        said: Sequence[Said] = ()
+        said: Sequence[DeclaredCapabilities] = ()
         try:
-            await self.listing.begin(provider)
+            await self.listing.preload(provider)
             began = _now()
-            async with asyncio.timeout(self.patience.total_seconds()):
+            async with asyncio.timeout(self.wait_timeout.total_seconds()):
                 there = await self.connections.to(caller, provider.name)
                 said = await self.listing.all(there)
         except TimeoutError:
-            seconds = self.patience.total_seconds()
+            seconds = self.wait_timeout.total_seconds()
             problem = ModelUnavailable(provider.name, f"there was no answer within {seconds:g} s.")
         except PorticoError as error:
             problem = error
         listed = {each.name for each in said}
-        named = [Said(name) for name in provider.models if name not in listed]
+        named = [DeclaredCapabilities(name) for name in provider.models if name not in listed]
         models = {each.name: known(provider, each) for each in [*said, *named]}
         state = ProviderState(
             name=provider.name,
@@ -583,7 +594,7 @@ class ServedModels:
     entropy: Entropy
     _loaded: "list[LayerModels]" = field(default_factory=list)
 
-    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[ResponseChunk, None]:
         there = await self.connections.to(caller, ask.model.provider)
         if there.provider.kind is ProviderKind.OLLAMA:
             pieces = self.ollama.ask(there, ask)

@@ -35,7 +35,7 @@ from pydantic_monty._binary import find_monty_binary
 from portico.adapters.monty.worker import Worker, confine_this_thread, starting
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue, NotCanonical, kept
-from portico.sandbox.core.errors import BoxUnavailable, CodeBusy, CodeRefused, NotPlain
+from portico.sandbox.core.errors import CodeBusy, CodeRefused, NotPlain, SandboxUnavailable
 from portico.sandbox.core.profile import plain
 from portico.sandbox.core.requests import CodeEnd, CodeLimits, CodeOutcome, Pending, Raised
 from portico.sandbox.requests import HostFunction
@@ -81,7 +81,7 @@ _DIGEST: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptProgram:
+class StoredProgram:
     interpreter: bytes
     functions: frozenset[str]
     calls: int
@@ -103,7 +103,7 @@ class KeptProgram:
         return _MARK + sha256(body).digest() + body
 
     @classmethod
-    def read(cls, snapshot: bytes) -> "KeptProgram":
+    def read(cls, snapshot: bytes) -> "StoredProgram":
         """Raises `CodeRefused` for what `write` has not written, or what was damaged since."""
         digest = snapshot[len(_MARK) : len(_MARK) + _DIGEST]
         body = snapshot[len(_MARK) + _DIGEST :]
@@ -124,7 +124,7 @@ class KeptProgram:
         )
 
 
-NEW: Final = KeptProgram(interpreter=b"", functions=frozenset(), calls=0, printed=0)
+NEW: Final = StoredProgram(interpreter=b"", functions=frozenset(), calls=0, printed=0)
 
 _LONGEST: Final = 4000
 _UNKNOWN_SYNTAX: Final = "NotImplementedError: The monty syntax parser"
@@ -294,7 +294,7 @@ class Printed:
 
 class Story:
     def __init__(
-        self, worker: Worker, limits: CodeLimits, answering: Answering, before: KeptProgram
+        self, worker: Worker, limits: CodeLimits, answering: Answering, before: StoredProgram
     ) -> None:
         self.limits = limits
         self.pending = dict(before.pending)
@@ -488,7 +488,7 @@ class MontyInterpreter:
         begin = _beginning(program, inputs or {})
         return await self._take_up(begin, limits, Functions(functions or {}))
 
-    async def begin(
+    async def start(
         self,
         program: str,
         limits: CodeLimits,
@@ -507,10 +507,10 @@ class MontyInterpreter:
         *,
         errors: Mapping[int, Raised] | None = None,
     ) -> CodeOutcome:
-        before = KeptProgram.read(snapshot)
+        before = StoredProgram.read(snapshot)
         settled = {number: given(value) for number, value in results.items()}
         for number, error in (errors or {}).items():
-            settled[number] = raised(error.words, error.kind)
+            settled[number] = raised(error.text, error.kind)
         if strangers := settled.keys() - before.pending.keys():
             raise CodeRefused(f"it does not wait for call {min(strangers)}")
 
@@ -530,7 +530,7 @@ class MontyInterpreter:
         begin: Callable[[MontySession, Story], SyncSnapshot],
         limits: CodeLimits,
         answering: Answering,
-        before: KeptProgram = NEW,
+        before: StoredProgram = NEW,
     ) -> CodeOutcome:
         async with self._place(limits) as pool:
             worker = Worker(pool, self._starter, self._threads, limits)
@@ -585,7 +585,7 @@ class MontyInterpreter:
     async def _opened(self) -> Monty:
         async with self._opening:
             if self._closed:
-                raise BoxUnavailable("the interpreter was closed")
+                raise SandboxUnavailable("the interpreter was closed")
             if self._pool is None:
                 loop = asyncio.get_running_loop()
                 work = partial(_open_pool, self._processes)
@@ -594,7 +594,7 @@ class MontyInterpreter:
 
 
 def _open_pool(processes: int) -> Monty:
-    """Raises `BoxUnavailable`."""
+    """Raises `SandboxUnavailable`."""
     with starting():
         binary = Path(find_monty_binary())
         pool = Monty(
@@ -637,7 +637,7 @@ async def _outcome(
             return CodeOutcome(end=CodeEnd.NOT_JSON, printed=printed, error=str(error))
         unheard = tuple(story.pending.values())
         return CodeOutcome(result=result, printed=printed, pending=unheard)
-    kept_program = KeptProgram(
+    kept_program = StoredProgram(
         interpreter=await story.turn(stop.dump),
         functions=frozenset(answering.names),
         calls=story.calls,

@@ -17,7 +17,7 @@ from pydantic_monty import Monty, MontyError, MontySession, OSPolicy, ResourceLi
 
 from portico.adapters.sandbox.inside import confinement
 from portico.adapters.sandbox.kernel_filters import ARCHITECTURES, Filter, Rules
-from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.errors import SandboxUnavailable
 from portico.sandbox.core.requests import CodeLimits
 
 # A second wall around the interpreter's processes, for the day when the interpreter has a hole.
@@ -33,7 +33,7 @@ _LIBRARIES: Final = (
 
 
 def confine_this_thread(interpreter: Path) -> None:
-    """For good. Raises `BoxUnavailable`."""
+    """For good. Raises `SandboxUnavailable`."""
     if not _can_be_confined():
         return
     read = (*_LIBRARIES, str(interpreter.resolve()))
@@ -46,12 +46,12 @@ def confine_this_thread(interpreter: Path) -> None:
         confinement.landlock(rules.told())
         confinement.seccomp(program)
     except OSError as error:
-        raise BoxUnavailable(f"the interpreter cannot be confined here ({error})") from error
+        raise SandboxUnavailable(f"the interpreter cannot be confined here ({error})") from error
 
 
 def must_be_confined(process: int) -> None:
     """It was started by that thread, and not by one that the pool has for itself. Raises
-    `BoxUnavailable`."""
+    `SandboxUnavailable`."""
     if not _can_be_confined():
         return
     try:
@@ -59,7 +59,7 @@ def must_be_confined(process: int) -> None:
     except FileNotFoundError:  # over already
         return
     if filters <= _filters("self"):
-        raise BoxUnavailable("a process of the interpreter was not confined")
+        raise SandboxUnavailable("a process of the interpreter was not confined")
 
 
 def _filters(process: str) -> int:
@@ -90,11 +90,11 @@ _OTHER_STOPS: Final = 1000
 
 @contextmanager
 def starting() -> Iterator[None]:
-    """Raises `BoxUnavailable` for a process that does not start."""
+    """Raises `SandboxUnavailable` for a process that does not start."""
     try:
         yield
     except (OSError, RuntimeError, MontyError) as error:
-        raise BoxUnavailable(
+        raise SandboxUnavailable(
             f"the interpreter does not start ({error})",
             fix="Install Portico again: its requirement pydantic-monty is not whole.",
         ) from error

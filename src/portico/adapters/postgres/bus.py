@@ -27,7 +27,7 @@ _PAUSE: Final = 0.5
 _PAYLOAD: Final = 7_900
 """Bytes; PostgreSQL takes less than 8,000."""
 
-Place = tuple[str, str]
+BusTopic = tuple[str, str]
 
 
 class PostgresBus:
@@ -37,7 +37,7 @@ class PostgresBus:
         self._address = address
         self._name = entropy(8).hex()
         self._here = InlineBus()
-        self._unsaid: dict[Place, None] = {}
+        self._unsaid: dict[BusTopic, None] = {}
         self._something = asyncio.Event()
 
     def wake(self, space: SpaceId, topic: str) -> None:
@@ -112,7 +112,7 @@ class PostgresBus:
         )
 
 
-def _payloads(name: str, places: Iterable[Place]) -> list[str]:
+def _payloads(name: str, places: Iterable[BusTopic]) -> list[str]:
     """As few as will hold them all: a name to know one's own by, then a place a line."""
     payloads, size = [name], len(name)
     for space, topic in places:

@@ -11,7 +11,7 @@ from portico.engine.core.errors import StoreUnavailable
 Item = TypeVar("Item")
 
 
-class Convoy(Generic[Item]):
+class GroupCommit(Generic[Item]):
     """While one lot is written the next gathers, so that each waits for two writes at most."""
 
     def __init__(self, write: Callable[[Sequence[Item]], Awaitable[None]]) -> None:
@@ -19,7 +19,7 @@ class Convoy(Generic[Item]):
         self._waiting: list[tuple[Item, asyncio.Future[None]]] = []
         self._turn = asyncio.Lock()
 
-    async def carry(self, item: Item) -> None:
+    async def write(self, item: Item) -> None:
         """Written when this returns. Raises what writing raises, in all who went together."""
         arrived: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         place = (item, arrived)
@@ -58,7 +58,7 @@ _TOO_MANY: Final = 10_000
 """That wait for a database which is away: whoever comes then has to be told."""
 
 
-class Behind(Generic[Item]):
+class WriteBehind(Generic[Item]):
     """`write` is given them in the order in which they came. It raises `StoreUnavailable` if it
     has to be asked again."""
 

@@ -34,13 +34,13 @@ def loads(text: str | bytes) -> JsonValue:
     return found
 
 
-def storable(text: str) -> str:
+def strip_nul(text: str) -> str:
     """With what PostgreSQL cannot hold, NUL and halves of surrogate pairs, marked as unknown."""
     return text.encode(errors="replace").decode().replace("\0", "\ufffd")
 
 
 def storable_or_none(text: str | None) -> str | None:
-    return None if text is None else storable(text)
+    return None if text is None else strip_nul(text)
 
 
 Row = Mapping[str, Any]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class DatabaseChoice:
     """The user's choice, in this adapter's words."""
 
     source: str
@@ -34,7 +34,7 @@ class Wanted:
     entropy: Entropy
 
 
-def open_store(wanted: Wanted) -> PostgresStore:
+def open_store(wanted: DatabaseChoice) -> PostgresStore:
     """Raises `StoreRefused` where there is nothing to choose, or it would not be safe."""
     if wanted.source == "dsn" or (wanted.source == "auto" and wanted.addresses is not None):
         if wanted.addresses is None:
@@ -56,7 +56,7 @@ def _not_on_windows() -> None:
         )
 
 
-def find_binaries(wanted: Wanted, major: int) -> tuple[Source, Binaries]:
+def find_binaries(wanted: DatabaseChoice, major: int) -> tuple[Source, Binaries]:
     """Raises `StoreRefused`."""
     if wanted.source in {"auto", "embedded"} and (binaries := in_wheel(major)):
         return Source.EMBEDDED, binaries
@@ -69,7 +69,7 @@ def find_binaries(wanted: Wanted, major: int) -> tuple[Source, Binaries]:
     )
 
 
-def _embedded(wanted: Wanted, source: Source, binaries: Binaries) -> PostgresStore:
+def _embedded(wanted: DatabaseChoice, source: Source, binaries: Binaries) -> PostgresStore:
     from portico.adapters.postgres.embedded.server import (  # noqa: PLC0415 # POSIX only
         EmbeddedStore,
         account_for,
@@ -87,7 +87,7 @@ def _embedded(wanted: Wanted, source: Source, binaries: Binaries) -> PostgresSto
     return store
 
 
-def open_upgrade(wanted: Wanted) -> "MajorUpgrade":
+def open_upgrade(wanted: DatabaseChoice) -> "MajorUpgrade":
     """Of the database that is ours to run. Raises `StoreRefused`, `NotProvisioned`."""
     if wanted.source == "dsn" or (wanted.source == "auto" and wanted.addresses is not None):
         raise StoreRefused(

@@ -24,8 +24,8 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from portico.adapters.postgres.mapping import read_quickly
 from portico.adapters.telemetry.slow_calls import SlowCalls
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.runs import Leg, Turn
-from portico.engine.ports import Bus, Line, Wakeups
+from portico.engine.core.runs import Activation, QueuedActivation
+from portico.engine.ports import Bus, RunQueue, Wakeups
 from portico.guard.core.contexts import context_of
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
@@ -481,18 +481,18 @@ class BusAfterCommit:
 class LineAfterCommit:
     """For whoever starts or wakes runs as part of something larger."""
 
-    def __init__(self, line: Line, transactions: Transactions) -> None:
+    def __init__(self, line: RunQueue, transactions: Transactions) -> None:
         self._line = line
         self._transactions = transactions
-        self._written: asyncio.Queue[Turn] = asyncio.Queue()
+        self._written: asyncio.Queue[QueuedActivation] = asyncio.Queue()
 
-    async def join(self, turn: Turn) -> None:
+    async def join(self, turn: QueuedActivation) -> None:
         if self._transactions.inside:
             self._transactions.afterwards(partial(self._written.put_nowait, turn))
         else:
             await self._line.join(turn)
 
-    async def leave(self, leg: Leg) -> None:
+    async def leave(self, leg: Activation) -> None:
         await self._line.leave(leg)
 
     async def run(self) -> None:

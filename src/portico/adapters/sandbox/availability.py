@@ -12,7 +12,7 @@ from typing import Final
 from portico.adapters.sandbox.inside.confinement import landlock_version
 from portico.adapters.sandbox.kernel_filters import ARCHITECTURES, SIGNALS_SCOPED
 from portico.adapters.sandbox.runner import Account, account_for
-from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.errors import SandboxUnavailable
 from portico.sandbox.core.probes import Backend
 
 _TRIAL: Final = ("--ro-bind", "/", "/", "--unshare-pid", "--unshare-net", "--", "/bin/true")
@@ -52,7 +52,7 @@ def lack_of(backend: Backend, *, run_as: str) -> Lack | None:
         )
     try:
         account = account_for(run_as)
-    except BoxUnavailable as error:
+    except SandboxUnavailable as error:
         return Lack(error.reason, error.fix or "")
     return _of_bubblewrap(account) if backend is Backend.BUBBLEWRAP else _of_landlock()
 

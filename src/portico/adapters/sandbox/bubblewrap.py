@@ -21,10 +21,16 @@ from portico.adapters.sandbox.runner import (
     folder_of,
     run_in,
 )
-from portico.adapters.sandbox.sandbox_process import Descriptors, OpenCell, Opening, Rig, opened
-from portico.sandbox.core.errors import BadProfile, BoxUnavailable
+from portico.adapters.sandbox.sandbox_process import (
+    Descriptors,
+    Opening,
+    OpenSandboxProcess,
+    Rig,
+    opened,
+)
+from portico.sandbox.core.errors import InvalidProfile, SandboxUnavailable
 from portico.sandbox.core.probes import Report
-from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.profile import Limits, SandboxCommand
 from portico.sandbox.core.requests import Outcome
 
 
@@ -168,14 +174,16 @@ class BubblewrapBox:
     def report(self) -> Report:
         return self._report
 
-    def cell(self, order: Order, limits: Limits) -> AbstractAsyncContextManager[OpenCell]:
+    def cell(
+        self, order: SandboxCommand, limits: Limits
+    ) -> AbstractAsyncContextManager[OpenSandboxProcess]:
         return opened(lambda: self._prepared(order, limits))
 
-    async def run(self, order: Order, limits: Limits, *, given: bytes = b"") -> Outcome:
+    async def run(self, order: SandboxCommand, limits: Limits, *, given: bytes = b"") -> Outcome:
         return await run_in(self.cell(order, limits), limits, given)
 
-    def _prepared(self, order: Order, limits: Limits) -> OpenCell:
-        """Raises `BadProfile`, `BoxUnavailable`."""
+    def _prepared(self, order: SandboxCommand, limits: Limits) -> OpenSandboxProcess:
+        """Raises `InvalidProfile`, `SandboxUnavailable`."""
         premises = self._premises
         settled = premises.settle(order, limits)
         self._check(settled)
@@ -197,11 +205,11 @@ class BubblewrapBox:
 
     def _check(self, settled: Settled) -> None:
         """What is covered up in a folder that may be changed can be moved away, and put there
-        anew. Raises `BadProfile`."""
+        anew. Raises `InvalidProfile`."""
         bounds = self._premises.bounds
         for path in settled.writable:
             if inside := bounds.hidden_in(path):
-                raise BadProfile(
+                raise InvalidProfile(
                     f"{path!r} may be changed, and holds {inside[0]!r}, which is Portico's own",
                     fix="Give a folder in it, or let it be read alone.",
                 )
@@ -224,7 +232,7 @@ class BubblewrapBox:
             interpreter=runner.of_the_system(),
         )
 
-    def _cell(self, task: Task, view: View) -> OpenCell:
+    def _cell(self, task: Task, view: View) -> OpenSandboxProcess:
         with ExitStack() as undo:
             rig = Rig(task.told(), undo)
             rights = _AS_ROOT if task.account.switch else _AS_USER
@@ -233,7 +241,7 @@ class BubblewrapBox:
                 *("--hostname", folders.NAME, *arguments(view, rig.descriptors), "--"),
                 *view.interpreter.command(runner.LIBRARY_INSIDE, *rig.numbers),
             ]
-            cell = OpenCell(
+            cell = OpenSandboxProcess(
                 command=command,
                 environment=LAUNCHING,
                 rig=rig,
@@ -249,14 +257,14 @@ class BubblewrapBox:
 
 def _check_cover(path: str, hidden: str) -> None:
     """Nothing is put over what is not there yet; and a file comes out from under its cover when it
-    is replaced by another, which is how settings are written. Raises `BadProfile`."""
+    is replaced by another, which is how settings are written. Raises `InvalidProfile`."""
     if not Path(hidden).exists():
-        raise BadProfile(
+        raise InvalidProfile(
             f"{path!r} will hold {hidden!r}, which is Portico's own and not there yet",
             fix=f"Give a folder in it; or, if that is to be a folder: mkdir -p -m 700 {hidden}",
         )
     if not Path(hidden).is_dir():
-        raise BadProfile(
+        raise InvalidProfile(
             f"{path!r} holds the file {hidden!r}, which is Portico's own",
             fix="Give a folder in it, or keep that file elsewhere.",
         )
@@ -269,5 +277,7 @@ def _proxy(openings: Sequence[Opening]) -> Mapping[str, str]:
 def _program() -> str:
     found = shutil.which("bwrap")
     if found is None:
-        raise BoxUnavailable("bubblewrap is not installed", fix="Install the package bubblewrap.")
+        raise SandboxUnavailable(
+            "bubblewrap is not installed", fix="Install the package bubblewrap."
+        )
     return found

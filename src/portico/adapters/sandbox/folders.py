@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from portico.gateway.core.servers import within
-from portico.sandbox.core.errors import BadProfile
-from portico.sandbox.core.profile import Order
+from portico.sandbox.core.errors import InvalidProfile
+from portico.sandbox.core.profile import SandboxCommand
 
 # What of this machine is seen in every box: the programs of the system, and little of /etc.
 
@@ -166,9 +166,9 @@ class Bounds:
         return [each for each in self.hidden if is_below(each, real)]
 
 
-def granted(order: Order, bounds: Bounds) -> Sequence[Grant]:
+def granted(order: SandboxCommand, bounds: Bounds) -> Sequence[Grant]:
     """What its profile names; one that is named twice may be written if it may be once.
-    Raises `BadProfile`."""
+    Raises `InvalidProfile`."""
     profile = order.profile
     writable = [_grant(path, bounds, writable=True) for path in profile.write]
     readable = [_grant(path, bounds, writable=False) for path in profile.read]
@@ -178,9 +178,9 @@ def granted(order: Order, bounds: Bounds) -> Sequence[Grant]:
     return sorted(by_path.values(), key=lambda each: each.path)
 
 
-def home_of(order: Order, bounds: Bounds) -> str | None:
+def home_of(order: SandboxCommand, bounds: Bounds) -> str | None:
     """The real folder that becomes its home: one of those that are lent, which no profile can
-    name, or any that a profile could. Raises `BadProfile`."""
+    name, or any that a profile could. Raises `InvalidProfile`."""
     if order.home is None:
         return None
     real = _real_path(order.home)
@@ -196,20 +196,20 @@ def _grant(path: str, bounds: Bounds, *, writable: bool) -> Grant:
     named, real = path.rstrip("/") or "/", _real_path(path)
     for each in (named, real):
         if each in _NEVER or any(is_below(each, folder) for folder in _NEVER_BELOW):
-            raise BadProfile(f"{each!r} is never given to a box")
+            raise InvalidProfile(f"{each!r} is never given to a box")
         if bounds.hides(each):
-            raise BadProfile(f"{path!r} is part of Portico's own")
+            raise InvalidProfile(f"{path!r} is part of Portico's own")
     return Grant(named, real, writable)
 
 
 def _real_path(path: str) -> str:
     named = path.rstrip("/") or "/"
     if not path.startswith("/") or "\0" in path or os.path.normpath(path) != named:
-        raise BadProfile(f"{path!r} is not a whole path")
+        raise InvalidProfile(f"{path!r} is not a whole path")
     try:
         return os.path.realpath(named, strict=True)
     except OSError as error:
-        raise BadProfile(f"{path!r} is not there: {error.strerror}") from error
+        raise InvalidProfile(f"{path!r} is not there: {error.strerror}") from error
 
 
 def _refuse_planted(grant: Grant, writable: Sequence[Grant]) -> None:
@@ -217,7 +217,7 @@ def _refuse_planted(grant: Grant, writable: Sequence[Grant]) -> None:
     for folder in writable:
         inside = grant.path != folder.path and is_below(grant.path, folder.path)
         if inside and not is_below(grant.real, folder.real):
-            raise BadProfile(f"{grant.path!r} is a link in a folder that the box may change")
+            raise InvalidProfile(f"{grant.path!r} is a link in a folder that the box may change")
 
 
 def _real(paths: Iterable[Path]) -> tuple[str, ...]:

@@ -23,11 +23,11 @@ from portico.adapters.sandbox.runner import (
     folder_of,
     run_in,
 )
-from portico.adapters.sandbox.sandbox_process import OpenCell, Rig, opened
+from portico.adapters.sandbox.sandbox_process import OpenSandboxProcess, Rig, opened
 from portico.adapters.system.removing import remove_tree
-from portico.sandbox.core.errors import BadProfile
+from portico.sandbox.core.errors import InvalidProfile
 from portico.sandbox.core.probes import Report
-from portico.sandbox.core.profile import Limits, Network, Order
+from portico.sandbox.core.profile import Limits, Network, SandboxCommand
 from portico.sandbox.core.requests import Outcome
 
 _APART: Final = "Install bubblewrap, or let it reach the public network: --network public."
@@ -57,14 +57,16 @@ class LandlockBox:
     def report(self) -> Report:
         return self._report
 
-    def cell(self, order: Order, limits: Limits) -> AbstractAsyncContextManager[OpenCell]:
+    def cell(
+        self, order: SandboxCommand, limits: Limits
+    ) -> AbstractAsyncContextManager[OpenSandboxProcess]:
         return opened(lambda: self._prepared(order, limits))
 
-    async def run(self, order: Order, limits: Limits, *, given: bytes = b"") -> Outcome:
+    async def run(self, order: SandboxCommand, limits: Limits, *, given: bytes = b"") -> Outcome:
         return await run_in(self.cell(order, limits), limits, given)
 
-    def _prepared(self, order: Order, limits: Limits) -> OpenCell:
-        """Raises `BadProfile`, `BoxUnavailable`."""
+    def _prepared(self, order: SandboxCommand, limits: Limits) -> OpenSandboxProcess:
+        """Raises `InvalidProfile`, `SandboxUnavailable`."""
         settled = self._premises.settle(order, limits)
         self._check(settled)
         self._premises.hand_over(settled)
@@ -77,21 +79,21 @@ class LandlockBox:
 
     def _check(self, settled: Settled) -> None:
         """There is no covering up here: what is in a folder is seen, and who may connect to one
-        place may connect to others. Raises `BadProfile`."""
+        place may connect to others. Raises `InvalidProfile`."""
         profile = settled.order.profile
         if profile.reach and profile.network is Network.NONE:
-            raise BadProfile(
+            raise InvalidProfile(
                 "without namespaces single places cannot be held apart from others", fix=_APART
             )
         bounds = self._premises.bounds
         named = [*(each.real for each in settled.grants), *settled.writable]
         for path in (*named, *folders.FOLDERS, *folders.SETTINGS):
             if inside := bounds.hidden_in(path):
-                raise BadProfile(f"{path!r} holds {inside[0]!r}, which is Portico's own")
+                raise InvalidProfile(f"{path!r} holds {inside[0]!r}, which is Portico's own")
         for path in named:
             check_reach(path, settled.account)
 
-    def _cell(self, settled: Settled, folder: Path, undo: ExitStack) -> OpenCell:
+    def _cell(self, settled: Settled, folder: Path, undo: ExitStack) -> OpenSandboxProcess:
         order, counted = settled.order, self._premises.groups is not None
         home = settled.home or str(folder / "home")
         way = _Way.out(order, undo)
@@ -106,7 +108,7 @@ class LandlockBox:
             filter=Filter(namespaces=False, network=bool(way.ports), counted=counted),
         )
         rig = Rig(task.told(), undo)
-        return OpenCell(
+        return OpenSandboxProcess(
             command=runner.own().command(runner.LIBRARY, *rig.numbers),
             environment=LAUNCHING,
             rig=rig,
@@ -128,7 +130,7 @@ class _Way:
     token: str | None
 
     @classmethod
-    def out(cls, order: Order, undo: ExitStack) -> "_Way":
+    def out(cls, order: SandboxCommand, undo: ExitStack) -> "_Way":
         if not sandbox_process.is_online(order.profile):
             return cls(None, None)
         listener = undo.enter_context(socket.create_server(("127.0.0.1", 0), backlog=128))

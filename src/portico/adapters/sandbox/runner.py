@@ -24,10 +24,10 @@ from portico.adapters.sandbox import inside, sandbox_process
 from portico.adapters.sandbox.cgroup import Group, Groups, is_left, name_for
 from portico.adapters.sandbox.folders import Bounds, Grant, granted, home_of, is_below
 from portico.adapters.sandbox.kernel_filters import Filter, Rules
-from portico.adapters.sandbox.sandbox_process import OpenCell, Opening, to_its_end
+from portico.adapters.sandbox.sandbox_process import Opening, OpenSandboxProcess, to_its_end
 from portico.adapters.system.removing import remove_tree
-from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.errors import InvalidProfile, SandboxUnavailable
+from portico.sandbox.core.profile import Limits, SandboxCommand
 from portico.sandbox.core.requests import End, Outcome
 
 # Whom things in a box run as: never root, where that can be helped.
@@ -49,19 +49,19 @@ class Account:
 
 
 def account_for(run_as: str) -> Account:
-    """Raises `BoxUnavailable`."""
+    """Raises `SandboxUnavailable`."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid(), switch=False)
     try:
         other = pwd.getpwnam(run_as)
     except KeyError:
-        raise BoxUnavailable(
+        raise SandboxUnavailable(
             f"there is no account {run_as!r} to run it as",
             fix=f"Make it, or name another one: useradd --system --no-create-home {run_as}; "
             "portico config set box.run_as NAME",
         ) from None
     if other.pw_uid == 0:
-        raise BoxUnavailable(
+        raise SandboxUnavailable(
             f"the account {run_as!r} is root itself",
             fix="Name an unprivileged account: portico config set box.run_as NAME",
         )
@@ -154,7 +154,7 @@ _FORMAT: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    order: Order
+    order: SandboxCommand
     environment: dict[str, str]
     folder: str
     limits: Limits
@@ -166,7 +166,7 @@ class Task:
     openings: tuple[Opening, ...] = ()
 
     def told(self) -> bytes:
-        """Raises `BoxUnavailable`."""
+        """Raises `SandboxUnavailable`."""
         words = {
             "guarded": not self.filter.namespaces,
             "listeners": [[each.host, each.port] for each in self.openings],
@@ -199,7 +199,7 @@ class Task:
             return self.filter.program(machine)
         except KeyError:
             reason = f"we do not know the system calls of a {machine}"
-            raise BoxUnavailable(reason, fix="Use x86_64 or aarch64.") from None
+            raise SandboxUnavailable(reason, fix="Use x86_64 or aarch64.") from None
 
 
 _COUNTED: Final = itertools.count(1)
@@ -216,7 +216,7 @@ LAUNCHING: Final = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"}
 class Settled:
     """An order that can be met: what it names is there, and may be given."""
 
-    order: Order
+    order: SandboxCommand
     limits: Limits
     account: Account
     grants: Sequence[Grant]
@@ -236,8 +236,8 @@ class Premises:
     dialer: Dialer
     groups: Groups | None
 
-    def settle(self, order: Order, limits: Limits) -> Settled:
-        """Raises `BadProfile`, `BoxUnavailable`."""
+    def settle(self, order: SandboxCommand, limits: Limits) -> Settled:
+        """Raises `InvalidProfile`, `SandboxUnavailable`."""
         check_order(order)
         return Settled(
             order=order,
@@ -247,14 +247,14 @@ class Premises:
             home=home_of(order, self.bounds),
         )
 
-    def egress(self, order: Order, *, token: str | None = None) -> Egress | None:
+    def egress(self, order: SandboxCommand, *, token: str | None = None) -> Egress | None:
         profile = order.profile
         if not sandbox_process.is_online(profile):
             return None
         return Egress(profile.network, profile.reach, dialer=self.dialer, token=token)
 
     def group(self, limits: Limits) -> Group | None:
-        """Raises `BoxUnavailable`."""
+        """Raises `SandboxUnavailable`."""
         if self.groups is None:
             return None
         name = name_for(next(_COUNTED))
@@ -263,7 +263,7 @@ class Premises:
             return self.groups.make(name, memory=limits.memory, processes=processes)
         except OSError as error:
             reason = f"no control group could be made: {error.strerror}"
-            raise BoxUnavailable(reason) from error
+            raise SandboxUnavailable(reason) from error
 
     def others(self, account: Account, *, shared: bool) -> int:
         """How many processes its account may have besides those of the order. Where the kernel
@@ -280,17 +280,17 @@ class Premises:
                 os.chown(path, account.uid, account.gid, follow_symlinks=False)
 
 
-def check_order(order: Order) -> None:
-    """Raises `BadProfile`."""
+def check_order(order: SandboxCommand) -> None:
+    """Raises `InvalidProfile`."""
     texts = (order.program, *order.arguments, *order.environment, *order.environment.values())
     if any("\0" in text for text in texts):
-        raise BadProfile("a program's name, arguments and environment hold no NUL")
+        raise InvalidProfile("a program's name, arguments and environment hold no NUL")
     if not order.program.startswith("/"):
-        raise BadProfile(f"{order.program!r} is not the whole path of a program")
+        raise InvalidProfile(f"{order.program!r} is not the whole path of a program")
 
 
 def folder_of(settled: Settled, home: str) -> str:
-    """Where it begins, as it is seen inside, with its home at `home`. Raises `BadProfile`."""
+    """Where it begins, as it is seen inside, with its home at `home`. Raises `InvalidProfile`."""
     order = settled.order
     if order.folder is None:
         return home
@@ -300,7 +300,7 @@ def folder_of(settled: Settled, home: str) -> str:
     seen = [path for each in settled.grants for path in (each.path, each.real)]
     if any(is_below(folder, path) for path in (*seen, home)):
         return folder
-    raise BadProfile(f"it is to begin in {order.folder!r}, which it may not see")
+    raise InvalidProfile(f"it is to begin in {order.folder!r}, which it may not see")
 
 
 def processes_of(uid: int) -> int:
@@ -331,11 +331,11 @@ def _threads(process: Path, uid: int) -> int:
 
 
 def check_reach(path: str, account: Account) -> None:
-    """Without files of its own it walks there as anybody does. Raises `BadProfile`."""
+    """Without files of its own it walks there as anybody does. Raises `InvalidProfile`."""
     for folder in Path(path).parents:
         found = folder.stat()
         if stat.S_ISDIR(found.st_mode) and not account.searches(found):
-            raise BadProfile(
+            raise InvalidProfile(
                 f"{path!r} is in {str(folder)!r}, which the account that it runs as may not enter"
             )
 
@@ -348,9 +348,9 @@ _TO_COMPLAIN: Final = 1.0
 
 
 async def run_in(
-    lodging: AbstractAsyncContextManager[OpenCell], limits: Limits, given: bytes
+    lodging: AbstractAsyncContextManager[OpenSandboxProcess], limits: Limits, given: bytes
 ) -> Outcome:
-    """Raises `BoxUnavailable`, `BadProfile`."""
+    """Raises `SandboxUnavailable`, `InvalidProfile`."""
     began = time.monotonic()
     async with lodging as cell, _started(cell, limits) as listener:
         stopped = await _to_an_end(listener, limits, given)
@@ -378,7 +378,7 @@ async def _to_an_end(listener: "_Listener", limits: Limits, given: bytes) -> End
 
 
 @asynccontextmanager
-async def _started(cell: OpenCell, limits: Limits) -> "AsyncIterator[_Listener]":
+async def _started(cell: OpenSandboxProcess, limits: Limits) -> "AsyncIterator[_Listener]":
     """However it is left, the process is ended and buried."""
     listener = _Listener(limits.output)
     # Cancelled in the middle of this, asyncio would kill what it cannot bury yet.
@@ -395,9 +395,9 @@ async def _started(cell: OpenCell, limits: Limits) -> "AsyncIterator[_Listener]"
         transport, _ = await asyncio.shield(making)
         try:
             await cell.started(transport.get_pid())
-        except BoxUnavailable as error:
+        except SandboxUnavailable as error:
             last = await listener.last_words(_TO_COMPLAIN)
-            raise BoxUnavailable(f"{error.reason}{last}", fix=error.fix) from error
+            raise SandboxUnavailable(f"{error.reason}{last}", fix=error.fix) from error
         yield listener
     finally:
         cell.kill()

@@ -17,9 +17,9 @@ from typing import Final, TypeVar
 
 from portico.adapters.egress.proxy import Egress
 from portico.adapters.sandbox.cgroup import Group
-from portico.adapters.sandbox.inside.keeper import descendants
-from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.core.profile import Network, Place, Profile
+from portico.adapters.sandbox.inside.process_reaper import descendants
+from portico.sandbox.core.errors import InvalidProfile, SandboxUnavailable
+from portico.sandbox.core.profile import Network, NetworkEndpoint, Profile
 
 
 class Descriptors:
@@ -70,7 +70,7 @@ class Hello:
     listeners: Sequence[socket.socket]
 
 
-class Talk:
+class LauncherChannel:
     """Our end of the socket."""
 
     def __init__(self) -> None:
@@ -186,7 +186,7 @@ class Rig:
     def __init__(self, task: bytes, undo: ExitStack) -> None:
         self.descriptors = Descriptors()
         undo.callback(self.close)
-        self.talk = Talk()
+        self.talk = LauncherChannel()
         self.lifeline = Lifeline()
         self.numbers = (
             self.descriptors.keep(self.talk.theirs()),
@@ -268,7 +268,7 @@ _OF_THIS_MACHINE: Final = "localhost"
 class Opening:
     host: str
     port: int
-    to: Place | None
+    to: NetworkEndpoint | None
     """None for the proxy."""
 
 
@@ -279,7 +279,7 @@ def is_online(profile: Profile) -> bool:
 def openings(profile: Profile, *, low_ports: bool = True) -> tuple[Opening, ...]:
     """The proxy first. Where nothing can listen in there, a place is reached by the proxy alone:
     on an address that is another machine's, and, unless it is root who asks, on a low port. Of
-    two names for one address the first is taken. Raises `BadProfile` if they are too many."""
+    two names for one address the first is taken. Raises `InvalidProfile` if they are too many."""
     if not is_online(profile):
         return ()
     hosts = addresses(profile.reach)
@@ -289,13 +289,13 @@ def openings(profile: Profile, *, low_ports: bool = True) -> tuple[Opening, ...]
             host = hosts[place.host]
             straight.setdefault((host, place.port), Opening(host, place.port, place))
     if len(straight) >= MOST_LISTENERS:
-        raise BadProfile(f"it names more than {MOST_LISTENERS - 1} places")
+        raise InvalidProfile(f"it names more than {MOST_LISTENERS - 1} places")
     taken = {port for _, port in straight}
     proxy = next(port for port in range(_USUAL, _USUAL + len(taken) + 1) if port not in taken)
     return (Opening(_LOOPBACK, proxy, None), *straight.values())
 
 
-def addresses(reach: Sequence[Place]) -> Mapping[str, str]:
+def addresses(reach: Sequence[NetworkEndpoint]) -> Mapping[str, str]:
     """Where each host is found in there."""
     named = dict.fromkeys(place.host for place in reach)
     known = {host: _address(host) for host in named}
@@ -314,7 +314,7 @@ def _numbered(number: int) -> str:
     return f"127.0.{1 + number // 250}.{1 + number % 250}"
 
 
-def hosts_file(reach: Sequence[Place], machine: str) -> str:
+def hosts_file(reach: Sequence[NetworkEndpoint], machine: str) -> str:
     lines = [f"{_LOOPBACK} {_OF_THIS_MACHINE} {machine}"]
     lines += [
         f"{address} {name}"
@@ -357,7 +357,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(slots=True, kw_only=True)
-class OpenCell:
+class OpenSandboxProcess:
     """Implements `Cell`."""
 
     command: Sequence[str]
@@ -392,7 +392,7 @@ class OpenCell:
         return () if self.egress is None else self.egress.could_be_let
 
     async def started(self, process: int) -> None:
-        """Raises `BoxUnavailable`."""
+        """Raises `SandboxUnavailable`."""
         self.rig.descriptors.close()
         self._outer = process
         self._watch(process)
@@ -402,11 +402,11 @@ class OpenCell:
                 reason = await self.rig.talk.go()
         except TimeoutError as error:
             reason = f"the box was not ready after {_TO_BEGIN:g} s"
-            raise BoxUnavailable(reason, fix="The machine is very busy: try again.") from error
+            raise SandboxUnavailable(reason, fix="The machine is very busy: try again.") from error
         except NotReady as error:
-            raise BoxUnavailable(str(error)) from error
+            raise SandboxUnavailable(str(error)) from error
         if reason is not None:
-            raise BoxUnavailable(reason)
+            raise SandboxUnavailable(reason)
         if self.group is None and self.keeper is not None:
             watching = watch(self.keeper, self.most_memory, self._exceeded)
             self._watching = asyncio.create_task(watching)
@@ -502,7 +502,7 @@ async def _ended(watched: int, seconds: float) -> bool:
 
 
 @asynccontextmanager
-async def opened(prepare: Callable[[], OpenCell]) -> AsyncIterator[OpenCell]:
+async def opened(prepare: Callable[[], OpenSandboxProcess]) -> AsyncIterator[OpenSandboxProcess]:
     """Made in a thread, since it looks at many files. Who is cancelled meanwhile, however often,
     still waits for it, and for its end: nothing of it may be left."""
     making = asyncio.get_running_loop().run_in_executor(None, prepare)
@@ -512,7 +512,7 @@ async def opened(prepare: Callable[[], OpenCell]) -> AsyncIterator[OpenCell]:
         await to_its_end(_made_and_closed(making))
 
 
-async def _made_and_closed(making: "asyncio.Future[OpenCell]") -> None:
+async def _made_and_closed(making: "asyncio.Future[OpenSandboxProcess]") -> None:
     await asyncio.wait([making])
     if making.exception() is None:
         await making.result().close()

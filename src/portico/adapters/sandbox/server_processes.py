@@ -23,12 +23,12 @@ from typing import Final
 
 from portico.adapters.mcp.secrets import Command
 from portico.adapters.sandbox.folders import Bounds, Reserved, fewest, granted, of_the_system
-from portico.gateway.core.calls import Target
+from portico.gateway.core.calls import UpstreamTarget
 from portico.gateway.core.launch import approved_texts, paths_in, places_in, shown, written_out
-from portico.gateway.core.servers import Hold, Stdio, hold_of, within
-from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.core.profile import Limits, Network, Order, Place, Profile
-from portico.sandbox.requests import Box, Cell
+from portico.gateway.core.servers import ConfinementMode, Stdio, hold_of, within
+from portico.sandbox.core.errors import InvalidProfile, SandboxUnavailable
+from portico.sandbox.core.profile import Limits, Network, NetworkEndpoint, Profile, SandboxCommand
+from portico.sandbox.requests import Sandbox, SandboxProcess
 
 _LONGEST: Final = 512
 _CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".py", ".rb", ".pl", ".php", ".sh", ".jar")
@@ -331,7 +331,7 @@ class Looking:
                 yield str(python.parent)
 
 
-def _is_meant(place: Place) -> bool:
+def _is_meant(place: NetworkEndpoint) -> bool:
     """A name on the web is reached by the public network, where its addresses are judged: whoever
     owns it could else lead the box to this machine's neighbours."""
     return place.port not in _WEB or place.host == _HERE or _is_address(place.host)
@@ -396,7 +396,7 @@ def _both_ways(declared: Mapping[str, str]) -> Mapping[str, str]:
 _log: Final = logging.getLogger("portico.sandbox")
 _AGREE: Final = "Or agree to run it without one: portico servers approve NAME --unboxed"
 
-Find = Callable[[], Awaitable[Box]]
+Find = Callable[[], Awaitable[Sandbox]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -404,7 +404,7 @@ class ServerCells:
     """Implements `Confine`."""
 
     find: Find
-    """The box that is offered. Raises `BoxUnavailable`."""
+    """The box that is offered. Raises `SandboxUnavailable`."""
     looking: Looking
     homes: Path
     limits: Limits
@@ -414,18 +414,18 @@ class ServerCells:
     """What the configuration lets run without a box."""
 
     async def cell(
-        self, target: Target, command: Command, environment: Mapping[str, str]
-    ) -> AbstractAsyncContextManager[Cell] | None:
+        self, target: UpstreamTarget, command: Command, environment: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[SandboxProcess] | None:
         box, missing = await self._found()
         hold = hold_of(
             target.server,
             target.launch_pin,
-            target.unboxed,
+            target.unsandboxed,
             offered=box is not None,
             lacking=box is None and self.lacks(),
             named=self.named,
         )
-        if hold is Hold.UNBOXED:
+        if hold is ConfinementMode.UNBOXED:
             _log.warning(
                 "the server %s is started WITHOUT A BOX, with all rights of Portico itself: %s",
                 *(target.server, shown(target.launch)),
@@ -433,23 +433,28 @@ class ServerCells:
             return None
         return self._boxed(box, missing, partial(self.order, target, command, environment))
 
-    async def _found(self) -> tuple[Box | None, BoxUnavailable | None]:
+    async def _found(self) -> tuple[Sandbox | None, SandboxUnavailable | None]:
         try:
             return await self.find(), None
-        except BoxUnavailable as error:
+        except SandboxUnavailable as error:
             return None, error
 
     @asynccontextmanager
     async def _boxed(
-        self, box: Box | None, missing: BoxUnavailable | None, order: Callable[[], Order]
-    ) -> AsyncIterator[Cell]:
+        self,
+        box: Sandbox | None,
+        missing: SandboxUnavailable | None,
+        order: Callable[[], SandboxCommand],
+    ) -> AsyncIterator[SandboxProcess]:
         if box is None:
             raise _not_here(missing)
         made = await asyncio.to_thread(order)
         async with box.cell(made, self.limits) as cell:
             yield cell
 
-    def order(self, target: Target, command: Command, environment: Mapping[str, str]) -> Order:
+    def order(
+        self, target: UpstreamTarget, command: Command, environment: Mapping[str, str]
+    ) -> SandboxCommand:
         """What is to be run, and what it may reach. Raises `OSError` if there is nothing to
         start."""
         if not isinstance(target.launch, Stdio):
@@ -460,8 +465,8 @@ class ServerCells:
         profile = _still(target.profile) or self.looking.default(target.launch)
         for path in profile.write:
             if self.looking.reserved.holds_ours(os.path.realpath(path)):
-                raise BadProfile(f"{path!r} holds something that is Portico's own")
-        return Order(
+                raise InvalidProfile(f"{path!r} holds something that is Portico's own")
+        return SandboxCommand(
             program=around.program,
             arguments=tuple(map(self._written_out, command.arguments)),
             environment=fitted(
@@ -482,7 +487,7 @@ class ServerCells:
             return f"{name}={written_out(value, self.looking.reserved.home)}"
         return written_out(argument, self.looking.reserved.home)
 
-    def _home(self, target: Target) -> Path:
+    def _home(self, target: UpstreamTarget) -> Path:
         """A server that is added anew under an old name does not inherit what that one left."""
         own = target.server if target.id is None else f"{target.server}-{target.id}"
         space = self.homes / str(target.space)
@@ -497,19 +502,19 @@ def _still(profile: Profile | None) -> Profile | None:
     if profile is not None:
         for path in (*profile.read, *profile.write):
             if os.path.realpath(path) != path:
-                raise BadProfile(f"{path!r} has become a link since it was said")
+                raise InvalidProfile(f"{path!r} has become a link since it was said")
     return profile
 
 
-def _not_here(missing: BoxUnavailable | None) -> BoxUnavailable:
+def _not_here(missing: SandboxUnavailable | None) -> SandboxUnavailable:
     reason = "this machine has none" if missing is None else missing.reason
     fix = [] if missing is None or missing.fix is None else [missing.fix]
-    return BoxUnavailable(reason, fix=" ".join([*fix, _AGREE]))
+    return SandboxUnavailable(reason, fix=" ".join([*fix, _AGREE]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerWalls:
-    """Implements `Walls`."""
+    """Implements `ServerConfinement`."""
 
     find: Find
     looking: Looking
@@ -524,7 +529,7 @@ class ServerWalls:
     async def offered(self) -> bool:
         try:
             await self.find()
-        except BoxUnavailable:
+        except SandboxUnavailable:
             return False
         return True
 
@@ -539,7 +544,7 @@ class ServerWalls:
         return await asyncio.to_thread(self._checked, profile)
 
     def _checked(self, profile: Profile) -> Profile:
-        grants = granted(Order(program="/", profile=profile), self.bounds)
+        grants = granted(SandboxCommand(program="/", profile=profile), self.bounds)
         for each in grants:
             if each.writable:
                 self._check_ours(each.real)
@@ -552,4 +557,4 @@ class ServerWalls:
     def _check_ours(self, path: str) -> None:
         """Whoever could change us would be out of the box with our next start."""
         if self.looking.reserved.holds_ours(path):
-            raise BadProfile(f"{path!r} holds something that is Portico's own")
+            raise InvalidProfile(f"{path!r} holds something that is Portico's own")

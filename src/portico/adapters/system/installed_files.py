@@ -19,18 +19,18 @@ from portico.adapters.system.removing import remove_tree
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InstalledFile:
     path: Path
     what: str | None
     """None: it is not ours."""
 
 
-def found_in(folder: Path, known: Mapping[str, str]) -> Sequence[Found]:
+def found_in(folder: Path, known: Mapping[str, str]) -> Sequence[InstalledFile]:
     """Everything in the folder; `known` says by pattern what is ours. Nothing of a folder that is
     a link."""
     if folder.is_symlink() or not folder.is_dir():
         return []
-    return [Found(path, _what(path.name, known)) for path in sorted(folder.iterdir())]
+    return [InstalledFile(path, _what(path.name, known)) for path in sorted(folder.iterdir())]
 
 
 def _what(name: str, known: Mapping[str, str]) -> str | None:

@@ -45,7 +45,7 @@ class LastCall:
         self._patience = iter(patience)
         self._begun = False
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """More than once does no harm."""
         if self._begun or not hasattr(signal, "setitimer"):
             return

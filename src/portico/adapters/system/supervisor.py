@@ -31,7 +31,7 @@ GAVE_UP: Final = 75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class SupervisorArgs:
     """What a supervisor is told on its command line."""
 
     folder: Path
@@ -39,28 +39,36 @@ class Order:
     log: Path | None
     """Where it writes a line when something happens."""
     url: str
-    kept: JsonObject = field(default_factory=dict)
+    unsaved_settings: JsonObject = field(default_factory=dict)
     """Settings that a restart is to keep."""
-    patience: Patience = field(default_factory=Patience)
+    wait_timeout: Patience = field(default_factory=Patience)
 
     def written(self) -> str:
         log = None if self.log is None else str(self.log)
-        return json.dumps({**asdict(self), "folder": str(self.folder), "log": log})
+        return json.dumps(
+            {
+                "folder": str(self.folder),
+                "log": log,
+                "url": self.url,
+                "kept": self.unsaved_settings,
+                "patience": asdict(self.wait_timeout),
+            }
+        )
 
     @classmethod
-    def read(cls, text: str) -> "Order":
+    def read(cls, text: str) -> "SupervisorArgs":
         told = json.loads(text)
         return cls(
             folder=Path(told["folder"]),
             log=Path(told["log"]) if told["log"] else None,
             url=told["url"],
-            kept=told["kept"],
-            patience=Patience(**told["patience"]),
+            unsaved_settings=told["kept"],
+            wait_timeout=Patience(**told["patience"]),
         )
 
 
 class Supervisor:
-    def __init__(self, order: Order, command: Sequence[str], note: HeldNote) -> None:
+    def __init__(self, order: SupervisorArgs, command: Sequence[str], note: HeldNote) -> None:
         self._order = order
         self._command = command
         self._note = note
@@ -69,7 +77,7 @@ class Supervisor:
         self._told: dict[str, JsonValue] = {
             "since": self._now(),
             "url": order.url,
-            "kept": order.kept,
+            "kept": order.unsaved_settings,
             "state": "running",
             "restarts": 0,
             "deaths": 0,
@@ -99,8 +107,8 @@ class Supervisor:
     def _mourn(self, code: int | OSError, lived: float) -> float | None:
         """How long until the next one; None if there is none."""
         words, why = self._why(code)
-        deaths = in_a_row(_number(self._told["deaths"]), lived, self._order.patience)
-        wait = pause(deaths, self._order.patience)
+        deaths = in_a_row(_number(self._told["deaths"]), lived, self._order.wait_timeout)
+        wait = pause(deaths, self._order.wait_timeout)
         self._write(
             state="gave_up" if wait is None else "waiting",
             deaths=deaths,
@@ -134,7 +142,7 @@ class Supervisor:
         while not _gone(child):
             if self._asked and until is None:
                 child.terminate()
-                until = time.monotonic() + self._order.patience.to_end
+                until = time.monotonic() + self._order.wait_timeout.to_end
             if until is not None and time.monotonic() > until:
                 child.kill()
                 self._write(killed=True)
@@ -227,7 +235,7 @@ def _number(value: JsonValue) -> int:
 
 
 def main() -> int:
-    order = Order.read(sys.argv[1])
+    order = SupervisorArgs.read(sys.argv[1])
     note = HeldNote(order.folder / NOTE)
     if not note.take():
         return 0  # another one keeps it up

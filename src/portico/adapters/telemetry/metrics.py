@@ -7,7 +7,7 @@ from typing import Final
 
 from opentelemetry.metrics import CallbackOptions, Observation, get_meter
 
-from portico.learning.core.prefetch import Waste
+from portico.learning.core.prefetch import WasteReason
 from portico.learning.core.prefetch_cache import PROVEN_FOR_CALLER
 from portico.learning.core.prefetch_gates import GATES
 
@@ -212,8 +212,8 @@ _refused: Final = _prefetch_meter.create_counter(
 )
 
 
-class MeteredAhead:
-    """The gateway's `AheadMeter`."""
+class OtelPrefetchMeter:
+    """The gateway's `PrefetchMeter`."""
 
     def called(self) -> None:
         _called.add(1)
@@ -228,7 +228,7 @@ class MeteredAhead:
         _served.add(1)
         _saved.add(saved.total_seconds())
 
-    def wasted(self, why: Waste) -> None:
+    def wasted(self, why: WasteReason) -> None:
         _wasted.add(1, {"why": str(why)})
 
     def refused(self, gate: str) -> None:
@@ -243,7 +243,7 @@ def show_prefetch_zeros() -> None:
         _predicted.add(0, {"mode": mode})
     for gate in (PROVEN_FOR_CALLER, *(each.name for each in GATES)):
         _refused.add(0, {"gate": gate})
-    for why in Waste:
+    for why in WasteReason:
         _wasted.add(0, {"why": str(why)})
 
 

@@ -15,7 +15,14 @@ from portico.adapters.telemetry.metrics import (
 )
 from portico.adapters.telemetry.spans import OPERATION_NAME, WORKFLOW_NAME, failed, remote, span
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Failure, Leg, RunStatus, Step, StepState, Taken
+from portico.engine.core.runs import (
+    Activation,
+    ClaimedActivation,
+    Failure,
+    RunStatus,
+    Step,
+    StepState,
+)
 from portico.engine.ports import Journal
 from portico.kernel.json import JsonValue
 
@@ -34,7 +41,7 @@ class ObservedJournal:
     def __init__(self, inner: Journal) -> None:
         self._inner = inner
 
-    async def claim(self, leg: Leg) -> Taken | None:
+    async def claim(self, leg: Activation) -> ClaimedActivation | None:
         taken = await self._inner.claim(leg)
         if taken is not None:
             if taken.run.leg == 1 and taken.run.attempts == 1:
@@ -42,7 +49,7 @@ class ObservedJournal:
             _introduce(taken)
         return taken
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         noted = await self._inner.finish(taken, step, told)
         if noted and step.finished_at is not None:
             seconds = (step.finished_at - step.started_at).total_seconds()
@@ -51,19 +58,25 @@ class ObservedJournal:
             _trace(step, step.finished_at)
         return noted
 
-    async def announce(self, taken: Taken, told: Sequence[NewEntry]) -> bool:
+    async def announce(self, taken: ClaimedActivation, told: Sequence[NewEntry]) -> bool:
         return await self._inner.announce(taken, told)
 
-    async def answer(self, taken: Taken, topics: Sequence[str]) -> Mapping[str, JsonValue] | None:
+    async def answer(
+        self, taken: ClaimedActivation, topics: Sequence[str]
+    ) -> Mapping[str, JsonValue] | None:
         return await self._inner.answer(taken, topics)
 
     async def park(
-        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+        self, taken: ClaimedActivation, topics: Sequence[str], wakes_at: datetime | None
     ) -> bool | None:
         return await self._inner.park(taken, topics, wakes_at)
 
     async def settle(
-        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
+        self,
+        taken: ClaimedActivation,
+        status: RunStatus,
+        result: JsonValue,
+        failure: Failure | None,
     ) -> bool:
         settled = await self._inner.settle(taken, status, result, failure)
         if settled:
@@ -73,15 +86,17 @@ class ObservedJournal:
         return settled
 
 
-def observed_leg(run_leg: Callable[[Leg], Awaitable[None]]) -> Callable[[Leg], Awaitable[None]]:
-    async def observed(leg: Leg) -> None:
+def observed_leg(
+    run_leg: Callable[[Activation], Awaitable[None]],
+) -> Callable[[Activation], Awaitable[None]]:
+    async def observed(leg: Activation) -> None:
         with run_in_flight(), span("run", {_RUN: str(leg.run)}, room=_ROOM):
             await run_leg(leg)
 
     return observed
 
 
-def _introduce(taken: Taken) -> None:
+def _introduce(taken: ClaimedActivation) -> None:
     current = trace.get_current_span()
     current.update_name(f"run {taken.run.kind}")
     current.set_attribute(OPERATION_NAME, "invoke_workflow")

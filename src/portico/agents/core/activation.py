@@ -20,7 +20,7 @@ from portico.agents.core.budgets import Spending
 from portico.agents.core.errors import TurnsSpent
 from portico.agents.core.model_requests import ToolCall, Usage, object_of
 from portico.agents.core.tool_calls import inner_arguments
-from portico.agents.core.traces import AgentRunStatus, PersonSaid, ToolUse, TurnTrace, WholeTrace
+from portico.agents.core.traces import AgentRunStatus, ToolUse, TurnTrace, UserInput, WholeTrace
 from portico.kernel.errors import Kind
 from portico.kernel.ids import ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
@@ -39,12 +39,12 @@ def stop_topic(run: RunId) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunGiven:
+class RunInput:
     agent: Agent
     """As it was when the run was started, and as it stays for it."""
     context: ContextId
     """The task of this run alone."""
-    asker: JsonObject = field(default_factory=dict)
+    requester: JsonObject = field(default_factory=dict)
     """The key and the task that its starter came with: what the gateway knows them again by; and
     the run that it was started in, if an agent has started it."""
     label: Label
@@ -59,7 +59,7 @@ class RunGiven:
         return {
             "agent": agent_as_json(self.agent),
             "context": str(self.context),
-            "asker": self.asker,
+            "asker": self.requester,
             "label": str(self.label),
             "model": self.model,
             "limits": limits_json(self.limits),
@@ -73,7 +73,7 @@ class RunGiven:
         return cls(
             agent=agent_of(value["agent"]),
             context=ContextId.parse(str(value["context"])),
-            asker=object_of(value.get("asker", {})),
+            requester=object_of(value.get("asker", {})),
             label=Label.parse(str(value["label"])),
             model=str(value["model"]),
             limits=limits_from(object_of(value.get("limits", {}))),
@@ -131,7 +131,7 @@ TURN: Final = "turn-"
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class CallTarget:
     """Which tool a call means."""
 
     tool: str
@@ -144,7 +144,7 @@ class Aim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnNoted:
-    aims: tuple[Aim | None, ...] = ()
+    aims: tuple[CallTarget | None, ...] = ()
     """Of each call; None for one that means no tool that the model was shown."""
     lost: int = 0
     """Reads that were begun early for an answer that then came to nothing."""
@@ -172,10 +172,10 @@ class TurnNoted:
         )
 
 
-def _aim(value: JsonValue) -> Aim | None:
+def _aim(value: JsonValue) -> CallTarget | None:
     match _list(value):
         case [str(tool), bool(inside)]:
-            return Aim(tool, inside)
+            return CallTarget(tool, inside)
         case _:
             return None
 
@@ -235,7 +235,7 @@ class RunState:
     spending: Spending
     label: Label
     """Of all that was read so far."""
-    said: tuple[PersonSaid, ...] = ()
+    said: tuple[UserInput, ...] = ()
     turns: tuple[TurnTrace, ...] = ()
     noted: TurnNoted = field(default_factory=TurnNoted)
     """Of the last turn."""
@@ -255,7 +255,7 @@ class RunState:
             wasted=wasted,
         )
 
-    def heard(self, said: tuple[PersonSaid, ...]) -> "RunState":
+    def with_input(self, said: tuple[UserInput, ...]) -> "RunState":
         known = {each.number for each in self.said}
         new = tuple(each for each in said if each.number not in known)
         return replace(self, said=self.said + new) if new else self
@@ -295,7 +295,7 @@ class RunState:
     @property
     def unheard(self) -> bool:
         """Whether somebody has said something that the last answer did not know of."""
-        return any(said.number > self.turns[-1].heard for said in self.said)
+        return any(said.number > self.turns[-1].inputs_seen for said in self.said)
 
 
 def next_move(state: RunState) -> Move:

@@ -11,13 +11,13 @@ from enum import StrEnum
 from math import inf, isfinite
 from typing import Final, TypeVar
 
-from portico.agents.core.errors import BadAgent
+from portico.agents.core.errors import InvalidAgent
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.rules import fits
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.ids import Id, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.kernel.label import PUBLIC, BadLabel, Label, Level
+from portico.kernel.label import PUBLIC, InvalidLabel, Label, Level
 
 
 class AgentId(Id):
@@ -79,7 +79,7 @@ class AgentSpec:
     """Patterns, such as `files.*`; nothing else can be called. None: it has no tools."""
     tool_mode: ToolMode = ToolMode.AUTO
     limits: Limits = field(default_factory=Limits)
-    most_output: int = 4_096
+    max_output_tokens: int = 4_096
     """Tokens of one answer."""
     temperature: float | None = None
     label: Label = _USUAL
@@ -172,7 +172,7 @@ def spec_json(spec: AgentSpec) -> JsonObject:
         "fallbacks": list(spec.fallbacks),
         "tools": list(spec.tools),
         "tool_mode": spec.tool_mode.value,
-        "most_output": spec.most_output,
+        "most_output": spec.max_output_tokens,
         **warmth,
         "label": str(spec.label),
         "tags": list(spec.tags),
@@ -193,23 +193,23 @@ def limits_json(limits: Limits) -> JsonObject:
 
 
 def spec_from(given: JsonObject) -> AgentSpec:
-    """Raises `BadAgent`."""
+    """Raises `InvalidAgent`."""
     spec, flaws = read_spec(given)
     if flaws:
-        raise BadAgent(spec.name, flaws)
+        raise InvalidAgent(spec.name, flaws)
     return spec
 
 
 def limits_from(given: JsonObject) -> Limits:
-    """Raises `BadAgent`."""
+    """Raises `InvalidAgent`."""
     reading = _Reading(given, "limits.")
     limits = _limits(reading)
     if reading.flaws:
-        raise BadAgent("", reading.flaws)
+        raise InvalidAgent("", reading.flaws)
     return limits
 
 
-def read_spec(given: JsonObject) -> tuple[AgentSpec, Sequence[Flaw]]:
+def read_spec(given: JsonObject) -> tuple[AgentSpec, Sequence[FieldError]]:
     """What could be understood of it, with what is usual in the place of the rest."""
     reading = _Reading(given)
     inner = _Reading(reading.take("limits", _table, {}), "limits.")
@@ -223,7 +223,7 @@ def read_spec(given: JsonObject) -> tuple[AgentSpec, Sequence[Flaw]]:
         tools=reading.take("tools", _texts, ()),
         tool_mode=reading.take("tool_mode", _mode, ToolMode.AUTO),
         limits=limits,
-        most_output=reading.take("most_output", _whole, _DEFAULT_SPEC.most_output),
+        max_output_tokens=reading.take("most_output", _whole, _DEFAULT_SPEC.max_output_tokens),
         temperature=reading.take("temperature", _number, None),
         label=reading.take("label", _label, _DEFAULT_SPEC.label),
         tags=reading.take("tags", _texts, ()),
@@ -255,7 +255,7 @@ class _Reading:
     def __init__(self, given: JsonObject, prefix: str = "") -> None:
         self._left = dict(given)
         self._prefix = prefix
-        self.flaws: list[Flaw] = []
+        self.flaws: list[FieldError] = []
 
     def take(self, field: str, read: Callable[[JsonValue], Value], usual: Value) -> Value:
         if field not in self._left:
@@ -276,7 +276,7 @@ class _Reading:
             self._note(each_field[:80], UNKNOWN)
 
     def _note(self, field: str, message: str) -> None:
-        self.flaws.append(Flaw(f"{self._prefix}{field}", message))
+        self.flaws.append(FieldError(f"{self._prefix}{field}", message))
 
 
 def _text(value: JsonValue) -> str:
@@ -346,7 +346,7 @@ def _mode(value: JsonValue) -> ToolMode:
 def _label(value: JsonValue) -> Label:
     try:
         return Label.parse(_text(value))
-    except BadLabel as error:
+    except InvalidLabel as error:
         raise _Unfit(
             "must be public, team, confidential or restricted, and compartments: team+finance"
         ) from error
@@ -391,7 +391,7 @@ def _lines(name: str, before: JsonValue, after: JsonValue) -> tuple[str, ...]:
 
 
 def about_agent(action: str, agent: Agent, **more: JsonValue) -> AuditEntry:
-    return AuditEntry(action=action, subject=agent.name, facts={**agent_facts(agent), **more})
+    return AuditEntry(action=action, subject=agent.name, details={**agent_facts(agent), **more})
 
 
 def agent_facts(agent: Agent) -> JsonObject:
@@ -512,7 +512,7 @@ tried, and what is left.
             "builtin.write_file",
         ),
         limits=Limits(turns=40, tokens=2_000_000, money=Decimal(3), seconds=1_800.0, calls=200),
-        most_output=8_192,
+        max_output_tokens=8_192,
     )
 )
 

@@ -39,7 +39,7 @@ class Question:
 
     prompt: int
     """Tokens of all that is sent, by our count."""
-    most: int
+    max_output_tokens: int
     """Tokens that the answer should have at most."""
     price: Price | None
     margin: int = LEAST_RESERVED
@@ -121,13 +121,13 @@ class Spending:
     def for_question(self, question: Question) -> "tuple[Spending, Reserved] | Short":
         prompt = _up(question.prompt, max(question.margin, LEAST_RESERVED))
         answers = self._answers(prompt, question.price)
-        least = min(LEAST_ANSWER, question.most)
+        least = min(LEAST_ANSWER, question.max_output_tokens)
         short = [name for name, answer in answers.items() if _down(answer) < least]
         if self.time_left <= timedelta(0):
             short.append("time")
         if short:
             return Short(tuple(short), self.told)
-        asked = min([question.most, *(_down(answer) for answer in answers.values())])
+        asked = min([question.max_output_tokens, *(_down(answer) for answer in answers.values())])
         if question.room is not None:
             asked = min(asked, max(question.room, 1))
         reserved = Reserved(

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.agents.core.events import TextAdded, ThoughtAdded, ToolWaits
+from portico.agents.core.events import ReasoningDelta, TextDelta, ToolCallAwaitingApproval
 from portico.agents.core.model_requests import (
+    AssistantMessage,
     Message,
-    ModelSaid,
-    ToolGave,
+    ToolMessage,
     ToolShown,
-    UserSaid,
+    UserMessage,
     message_as_json,
 )
-from portico.agents.core.traces import PersonSaid, ToolUse, TurnTrace, WholeTrace
+from portico.agents.core.traces import ToolUse, TurnTrace, UserInput, WholeTrace
 from portico.kernel.ids import ApprovalId, RunId
 
 NOT_MADE: Final = "There is no result of this call: the run had ended before."
@@ -24,7 +24,7 @@ NOT_KEPT: Final = "[Portico] What was said before this is not kept any more."
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TranscriptLine:
     """A message, and which model it is from, if it is from one."""
 
     message: Message
@@ -32,53 +32,55 @@ class Line:
 
 
 def lines_of(
-    said: Sequence[PersonSaid], turns: Sequence[TurnTrace], uses: Iterable[ToolUse]
-) -> Sequence[Line]:
+    said: Sequence[UserInput], turns: Sequence[TurnTrace], uses: Iterable[ToolUse]
+) -> Sequence[TranscriptLine]:
     """Each turn after what it had heard; each call with what it came to."""
     by_turn: dict[int, dict[int, ToolUse]] = {}
     for use in uses:
-        by_turn.setdefault(use.turn, {})[use.place] = use
-    lines: list[Line] = []
+        by_turn.setdefault(use.turn, {})[use.position] = use
+    lines: list[TranscriptLine] = []
     heard = 0
     for turn in sorted(turns, key=lambda each: each.number):
-        lines += _heard(said, heard, turn.heard)
-        heard = max(heard, turn.heard)
-        lines.append(Line(ModelSaid(turn.text, turn.calls, turn.kept), turn.model))
+        lines += _heard(said, heard, turn.inputs_seen)
+        heard = max(heard, turn.inputs_seen)
+        lines.append(
+            TranscriptLine(AssistantMessage(turn.text, turn.calls, turn.stored), turn.model)
+        )
         lines += _results(turn, by_turn.get(turn.number, {}))
     return lines + _heard(said, heard, len(said))
 
 
-def lines_of_trace(trace: WholeTrace) -> Sequence[Line]:
-    before = [Line(message) for message in trace.run.history]
+def lines_of_trace(trace: WholeTrace) -> Sequence[TranscriptLine]:
+    before = [TranscriptLine(message) for message in trace.run.history]
     return [*before, *lines_of(trace.said, trace.turns, trace.uses)]
 
 
-def for_model(lines: Iterable[Line], model: str) -> Sequence[Message]:
+def for_model(lines: Iterable[TranscriptLine], model: str) -> Sequence[Message]:
     """What one server wants back with its own words is not another's to see."""
     return [
-        ModelSaid(line.message.text, line.message.calls)
-        if isinstance(line.message, ModelSaid) and line.model != model
+        AssistantMessage(line.message.text, line.message.calls)
+        if isinstance(line.message, AssistantMessage) and line.model != model
         else line.message
         for line in lines
     ]
 
 
-def words_of(lines: Sequence[Line]) -> str:
+def words_of(lines: Sequence[TranscriptLine]) -> str:
     """What people said last: what tools are looked for by."""
-    said = [line.message.text for line in lines if isinstance(line.message, UserSaid)]
+    said = [line.message.text for line in lines if isinstance(line.message, UserMessage)]
     return said[-1] if said else ""
 
 
-def _heard(said: Sequence[PersonSaid], after: int, upto: int) -> list[Line]:
-    return [Line(UserSaid(each.text)) for each in said if after < each.number <= upto]
+def _heard(said: Sequence[UserInput], after: int, upto: int) -> list[TranscriptLine]:
+    return [TranscriptLine(UserMessage(each.text)) for each in said if after < each.number <= upto]
 
 
-def _results(turn: TurnTrace, uses: dict[int, ToolUse]) -> list[Line]:
+def _results(turn: TurnTrace, uses: dict[int, ToolUse]) -> list[TranscriptLine]:
     return [
-        Line(
-            ToolGave(call.id, call.name, uses[place].text, uses[place].failed)
+        TranscriptLine(
+            ToolMessage(call.id, call.name, uses[place].text, uses[place].failed)
             if place in uses
-            else ToolGave(call.id, call.name, NOT_MADE, failed=True)
+            else ToolMessage(call.id, call.name, NOT_MADE, failed=True)
         )
         for place, call in enumerate(turn.calls)
     ]
@@ -115,14 +117,14 @@ class Question:
     """The key is the asker's own: whatever came of the question under it is the answer."""
     again: bool = False
     """Whoever asks says that they ask it once more, since they have heard no answer."""
-    most_output: int | None = None
+    max_output_tokens: int | None = None
 
     @property
     def only_goes_on(self) -> bool:
         return self.message.strip(" \t\r\n.!\"'").lower() == GO_ON
 
 
-def waiting_note(run: RunId, waits: ToolWaits, base_url: str) -> str:
+def waiting_note(run: RunId, waits: ToolCallAwaitingApproval, base_url: str) -> str:
     """One line that says what waits and where to answer, and is known again by `left_off`."""
     until = "" if waits.expires_at is None else f" until {waits.expires_at:%Y-%m-%d %H:%M} UTC"
     return (
@@ -158,7 +160,7 @@ def without_notes(text: str) -> str:
 def told_before(said: Sequence[Message]) -> tuple[Message, ...]:
     """An earlier talk as a model is given it."""
     cleared = [
-        ModelSaid(without_notes(each.text)) if isinstance(each, ModelSaid) else each
+        AssistantMessage(without_notes(each.text)) if isinstance(each, AssistantMessage) else each
         for each in said
     ]
     return tuple(each for each in cleared if each.text)
@@ -169,8 +171,8 @@ def with_wishes(wishes: Sequence[str], said: Sequence[Message]) -> tuple[Message
     instructions of its own, which nobody who merely asks it something can change."""
     if not wishes:
         return tuple(said)
-    place = next(number for number, each in enumerate(said) if isinstance(each, UserSaid))
-    first = UserSaid("\n\n".join([*wishes, said[place].text]))
+    place = next(number for number, each in enumerate(said) if isinstance(each, UserMessage))
+    first = UserMessage("\n\n".join([*wishes, said[place].text]))
     return (*said[:place], first, *said[place + 1 :])
 
 
@@ -221,15 +223,15 @@ def as_it_is(message: Message) -> Message:
 
 def tokens_of(message: Message, count: Count) -> int:
     size = count(message.text) + A_MESSAGE
-    if isinstance(message, ToolGave):
+    if isinstance(message, ToolMessage):
         return size + count(message.name) + A_CALL
-    if isinstance(message, ModelSaid):
+    if isinstance(message, AssistantMessage):
         asked = sum(
             count(call.name) + count(json.dumps(call.arguments, ensure_ascii=False)) + A_CALL
             for call in message.calls
         )
         # What its server wants back stands for the text and the calls, and may be longer.
-        kept = message.kept
+        kept = message.provider_data
         back = 0 if kept is None else count(json.dumps(kept, ensure_ascii=False))
         return max(size + asked, back)
     return size
@@ -269,7 +271,7 @@ def _in_order(messages: Sequence[Message]) -> Sequence[int]:
     return [
         place
         for part in (old, recent)
-        for kind in (ToolGave, ModelSaid)
+        for kind in (ToolMessage, AssistantMessage)
         for place in part
         if isinstance(messages[place], kind)
     ]
@@ -277,12 +279,12 @@ def _in_order(messages: Sequence[Message]) -> Sequence[int]:
 
 def _shortened(message: Message) -> Message:
     match message:
-        case ToolGave(text=text) if len(text) > _WORTH_IT:
+        case ToolMessage(text=text) if len(text) > _WORTH_IT:
             return replace(message, text=_short(text, "this result of a tool"))
-        case ModelSaid(text=text) if len(text) > _WORTH_IT:
-            return ModelSaid(_short(text, "what was said here"), message.calls)
-        case ModelSaid(kept=kept) if kept is not None:
-            return replace(message, kept=None)
+        case AssistantMessage(text=text) if len(text) > _WORTH_IT:
+            return AssistantMessage(_short(text, "what was said here"), message.calls)
+        case AssistantMessage(provider_data=kept) if kept is not None:
+            return replace(message, provider_data=None)
         case _:
             return message
 
@@ -310,12 +312,12 @@ class Spoken:
     anew: bool = False
     """With the last piece it began again, and what had been heard of this turn is void."""
 
-    def misses(self, piece: TextAdded | ThoughtAdded) -> bool:
+    def misses(self, piece: TextDelta | ReasoningDelta) -> bool:
         """Whether something before it has not been heard."""
         place, here = (piece.turn, piece.attempt), (self.turn, self.attempt)
         return place >= here and piece.offset > (self.length if place == here else 0)
 
-    def after(self, piece: TextAdded | ThoughtAdded) -> "Spoken":
+    def after(self, piece: TextDelta | ReasoningDelta) -> "Spoken":
         place, here = (piece.turn, piece.attempt), (self.turn, self.attempt)
         if place < here:
             return Spoken(turn=self.turn, attempt=self.attempt, length=self.length)

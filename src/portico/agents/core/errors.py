@@ -1,43 +1,44 @@
 """What is refused of agents and models.
 
 PorticoError
-├── BadModelRef         not of the form provider:model
-├── ProviderNotFound    no such provider here
-├── ModelNotFound       the provider is there, and has no such model
-├── ModelKeyMissing     the reference to its key leads to nothing
-├── ModelUnavailable    it does not answer, or says to come back later
-├── ModelRefused        it understood, and says no
-├── ModelBroke          its answer broke off, or is none
-├── ModelOverflow       the prompt is longer than it can read
-├── ModelTruncated      it answered without having read all of the prompt
-├── ModelLacksTools     it cannot call tools, and cannot be held to a form either
-├── ModelNotCleared     what would be sent to it is more secret than it may know
-├── AgentNotCleared     what its starter has read is more secret than it may know
+├── InvalidModelRef   not of the form provider:model
+├── ProviderNotFound  no such provider here
+├── ModelNotFound     the provider is there, and has no such model
+├── ModelKeyMissing   the reference to its key leads to nothing
+├── ModelUnavailable  it does not answer, or says to come back later
+├── ModelRefused      it understood, and says no
+├── ModelBroke        its answer broke off, or is none
+├── ModelOverflow     the prompt is longer than it can read
+├── ModelTruncated    it answered without having read all of the prompt
+├── ModelLacksTools   it cannot call tools, and cannot be held to a form either
+├── ModelNotCleared   what would be sent to it is more secret than it may know
+├── AgentNotCleared   what its starter has read is more secret than it may know
 ├── AgentNotFound
 ├── AgentNameTaken
-├── NameInRules         a name that rules are about, to be given by whoever may change those
-├── BadAgent            every flaw of a description of an agent, at once
-├── AgentChanged        somebody else has changed it meanwhile
+├── NameInRules       a name that rules are about, to be given by whoever may change those
+├── InvalidAgent      every flaw of a description of an agent, at once
+├── AgentChanged      somebody else has changed it meanwhile
 ├── AgentVersionNotFound
-├── BadAgentFile        no file that describes an agent
-├── ToolNotAllowed      a tool that is not on the agent's list
+├── InvalidAgentFile  no file that describes an agent
+├── ToolNotAllowed    a tool that is not on the agent's list
 ├── AgentRunNotFound
-├── AgentRunOver        nothing can be said to a run that has ended
-├── BudgetSpent         a limit of the run would be passed
-├── TurnsSpent          it has had all its turns
-└── ContextTooSmall     what must not be left out does not fit into the model's window
+├── AgentRunOver      nothing can be said to a run that has ended
+├── BudgetSpent       a limit of the run would be passed
+├── TurnsSpent        it has had all its turns
+└── ContextTooSmall   what must not be left out does not fit into the model's window
 """
 
 from collections.abc import Sequence
 from datetime import timedelta
 
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 from portico.kernel.label import Label
 
 
-class BadModelRef(PorticoError):
+class InvalidModelRef(PorticoError):
     kind = Kind.INVALID
     code = "bad_model"
+    type_name = "BadModelRef"
     title = "Not a model"
     fix = "Write it as provider:model, such as ollama:llama3.2; `portico models list` shows them."
 
@@ -224,16 +225,17 @@ class AgentNameTaken(PorticoError):
         self.name = name
 
 
-class BadAgent(PorticoError):
+class InvalidAgent(PorticoError):
     kind = Kind.INVALID
     code = "bad_agent"
+    type_name = "BadAgent"
     title = "Not a description of an agent"
     fix = "Mend each of the fields that are named."
 
-    def __init__(self, name: str, flaws: Sequence[Flaw]) -> None:
+    def __init__(self, name: str, flaws: Sequence[FieldError]) -> None:
         told = "; ".join(f"{flaw.field}: {flaw.message}" for flaw in flaws)
         super().__init__(f"The agent {name[:80]!r} cannot be like this: {told}")
-        self.flaws = tuple(flaws)
+        self.field_errors = tuple(flaws)
 
 
 class AgentChanged(PorticoError):
@@ -260,9 +262,10 @@ class AgentVersionNotFound(PorticoError):
         self.number = number
 
 
-class BadAgentFile(PorticoError):
+class InvalidAgentFile(PorticoError):
     kind = Kind.INVALID
     code = "bad_agent_file"
+    type_name = "BadAgentFile"
     title = "Not a file of an agent"
     fix = "Take one out and change that: portico agents export NAME"
 

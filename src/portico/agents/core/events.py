@@ -16,13 +16,13 @@ from portico.kernel.json import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnBegan:
+class TurnStarted:
     turn: int
     model: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextAdded:
+class TextDelta:
     turn: int
     attempt: int
     """Another one each time that a model was asked anew for this turn: what came before in it is
@@ -32,7 +32,7 @@ class TextAdded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThoughtAdded:
+class ReasoningDelta:
     turn: int
     attempt: int
     offset: int
@@ -40,7 +40,7 @@ class ThoughtAdded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolBegan:
+class ToolCallStarted:
     turn: int
     call: str
     tool: str
@@ -48,7 +48,7 @@ class ToolBegan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolWaits:
+class ToolCallAwaitingApproval:
     """Somebody has to approve it; the run goes on when they have."""
 
     turn: int
@@ -59,7 +59,7 @@ class ToolWaits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolEnded:
+class ToolCallFinished:
     turn: int
     call: str
     tool: str
@@ -69,7 +69,7 @@ class ToolEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnEnded:
+class TurnFinished:
     turn: int
     model: str
     usage: Usage
@@ -79,7 +79,7 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class InputReceived:
     """What somebody said in mid-run was taken in."""
 
     number: int
@@ -87,7 +87,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
+class RunNotice:
     """Something that whoever watches should know: a fallback, a compaction, a retry."""
 
     code: str
@@ -95,7 +95,7 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunEnded:
+class RunFinished:
     run: RunId
     status: AgentRunStatus
     answer: str
@@ -106,47 +106,47 @@ class RunEnded:
     money: Decimal
 
 
-Happening = (
-    TurnBegan
-    | TextAdded
-    | ThoughtAdded
-    | ToolBegan
-    | ToolWaits
-    | ToolEnded
-    | TurnEnded
-    | Heard
-    | Noted
-    | RunEnded
+AgentEvent = (
+    TurnStarted
+    | TextDelta
+    | ReasoningDelta
+    | ToolCallStarted
+    | ToolCallAwaitingApproval
+    | ToolCallFinished
+    | TurnFinished
+    | InputReceived
+    | RunNotice
+    | RunFinished
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    happening: Happening
+class AgentStreamItem:
+    event: AgentEvent
     cursor: str | None
     """Where to go on after this; none after what is only said live."""
 
 
-TYPES: Final[Mapping[type[Happening], str]] = {
-    TurnBegan: "turn.began",
-    TextAdded: "text.added",
-    ThoughtAdded: "thought.added",
-    ToolBegan: "tool.began",
-    ToolWaits: "tool.waits",
-    ToolEnded: "tool.ended",
-    TurnEnded: "turn.ended",
-    Heard: "heard",
-    Noted: "noted",
-    RunEnded: "run.ended",
+TYPES: Final[Mapping[type[AgentEvent], str]] = {
+    TurnStarted: "turn.began",
+    TextDelta: "text.added",
+    ReasoningDelta: "thought.added",
+    ToolCallStarted: "tool.began",
+    ToolCallAwaitingApproval: "tool.waits",
+    ToolCallFinished: "tool.ended",
+    TurnFinished: "turn.ended",
+    InputReceived: "heard",
+    RunNotice: "noted",
+    RunFinished: "run.ended",
 }
 
 
-def happening_json(happening: Happening) -> tuple[str, JsonObject]:
+def happening_json(happening: AgentEvent) -> tuple[str, JsonObject]:
     facts = {each.name: getattr(happening, each.name) for each in fields(happening)}
     return TYPES[type(happening)], {name: _plain(value) for name, value in facts.items()}
 
 
-def happening_of(type_: str, facts: JsonObject) -> Happening | None:
+def happening_of(type_: str, facts: JsonObject) -> AgentEvent | None:
     """None for what is no happening of a run, or of a later version."""
     read = _READ.get(type_)
     return None if read is None else read(facts)
@@ -175,22 +175,22 @@ def _plain(value: object) -> JsonValue:
             return cast("JsonValue", value)  # the rest is JSON already
 
 
-def _turn_began(facts: JsonObject) -> Happening:
-    return TurnBegan(turn=_number(facts["turn"]), model=str(facts["model"]))
+def _turn_began(facts: JsonObject) -> AgentEvent:
+    return TurnStarted(turn=_number(facts["turn"]), model=str(facts["model"]))
 
 
-def _text(facts: JsonObject) -> Happening:
+def _text(facts: JsonObject) -> AgentEvent:
     turn, attempt, offset = (_number(facts[name]) for name in ("turn", "attempt", "offset"))
-    return TextAdded(turn=turn, attempt=attempt, offset=offset, text=str(facts["text"]))
+    return TextDelta(turn=turn, attempt=attempt, offset=offset, text=str(facts["text"]))
 
 
-def _thought(facts: JsonObject) -> Happening:
+def _thought(facts: JsonObject) -> AgentEvent:
     turn, attempt, offset = (_number(facts[name]) for name in ("turn", "attempt", "offset"))
-    return ThoughtAdded(turn=turn, attempt=attempt, offset=offset, text=str(facts["text"]))
+    return ReasoningDelta(turn=turn, attempt=attempt, offset=offset, text=str(facts["text"]))
 
 
-def _tool_began(facts: JsonObject) -> Happening:
-    return ToolBegan(
+def _tool_began(facts: JsonObject) -> AgentEvent:
+    return ToolCallStarted(
         turn=_number(facts["turn"]),
         call=str(facts["call"]),
         tool=str(facts["tool"]),
@@ -198,9 +198,9 @@ def _tool_began(facts: JsonObject) -> Happening:
     )
 
 
-def _tool_waits(facts: JsonObject) -> Happening:
+def _tool_waits(facts: JsonObject) -> AgentEvent:
     end = _said(facts["expires_at"])
-    return ToolWaits(
+    return ToolCallAwaitingApproval(
         turn=_number(facts["turn"]),
         call=str(facts["call"]),
         tool=str(facts["tool"]),
@@ -209,8 +209,8 @@ def _tool_waits(facts: JsonObject) -> Happening:
     )
 
 
-def _tool_ended(facts: JsonObject) -> Happening:
-    return ToolEnded(
+def _tool_ended(facts: JsonObject) -> AgentEvent:
+    return ToolCallFinished(
         turn=_number(facts["turn"]),
         call=str(facts["call"]),
         tool=str(facts["tool"]),
@@ -220,8 +220,8 @@ def _tool_ended(facts: JsonObject) -> Happening:
     )
 
 
-def _turn_ended(facts: JsonObject) -> Happening:
-    return TurnEnded(
+def _turn_ended(facts: JsonObject) -> AgentEvent:
+    return TurnFinished(
         turn=_number(facts["turn"]),
         model=str(facts["model"]),
         usage=_usage(facts["usage"]),
@@ -231,16 +231,16 @@ def _turn_ended(facts: JsonObject) -> Happening:
     )
 
 
-def _heard(facts: JsonObject) -> Happening:
-    return Heard(number=_number(facts["number"]), text=str(facts["text"]))
+def _heard(facts: JsonObject) -> AgentEvent:
+    return InputReceived(number=_number(facts["number"]), text=str(facts["text"]))
 
 
-def _noted(facts: JsonObject) -> Happening:
-    return Noted(code=str(facts["code"]), message=str(facts["message"]))
+def _noted(facts: JsonObject) -> AgentEvent:
+    return RunNotice(code=str(facts["code"]), message=str(facts["message"]))
 
 
-def _run_ended(facts: JsonObject) -> Happening:
-    return RunEnded(
+def _run_ended(facts: JsonObject) -> AgentEvent:
+    return RunFinished(
         run=RunId.parse(str(facts["run"])),
         status=AgentRunStatus(str(facts["status"])),
         answer=str(facts["answer"]),
@@ -252,7 +252,7 @@ def _run_ended(facts: JsonObject) -> Happening:
     )
 
 
-_READ: Final[Mapping[str, Callable[[JsonObject], Happening]]] = {
+_READ: Final[Mapping[str, Callable[[JsonObject], AgentEvent]]] = {
     "turn.began": _turn_began,
     "text.added": _text,
     "thought.added": _thought,

@@ -15,13 +15,13 @@ from portico.kernel.json import JsonValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ModelResponse:
     model: str
     """As `provider:model`."""
     text: str
     thought: str = ""
     calls: tuple[ToolCall, ...] = ()
-    kept: JsonValue = None
+    stored: JsonValue = None
     usage: Usage
     finish: Finish
     first_at: datetime | None = None
@@ -52,8 +52,8 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    answer: Answer | None
+class ModelOutcome:
+    answer: ModelResponse | None
     """None if nobody gave one; the ledger has why."""
     ledger: Ledger
 
@@ -101,7 +101,7 @@ class Sent:
         return max(int(self.all * _FEWEST) - _FORM, 0)
 
     @property
-    def most(self) -> int:
+    def at_most(self) -> int:
         return self._most(self.all)
 
     @property
@@ -117,7 +117,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ReportedTokens:
     """What the server says of an answer."""
 
     read: int | None
@@ -128,7 +128,7 @@ class Told:
     """Whether it counts what it still knew from the last time."""
 
 
-def reading(sent: Sent, told: Told) -> Reading:
+def reading(sent: Sent, told: ReportedTokens) -> Reading:
     read, room = told.read, told.room
     if not read:
         return Reading.UNKNOWN
@@ -137,7 +137,7 @@ def reading(sent: Sent, told: Told) -> Reading:
     if read + told.written > room + _MARGIN:
         # It went on where there was no room any more: the beginning made way meanwhile.
         return Reading.CUT
-    if sent.most <= room:
+    if sent.at_most <= room:
         return Reading.WHOLE
     # Messages are left out one by one until the rest fits: what is free then is less than the
     # last one that was left out.
@@ -156,7 +156,7 @@ def wanted_room(sent: Sent, answer: int, *, limit: int | None) -> int:
 def more_room(room: int, sent: Sent, answer: int, *, limit: int | None) -> int | None:
     """After it was too little; None if there can be no more. Where nobody says what the model can
     have, it is what it may need at most."""
-    needed = _stepped(sent.most + answer)
+    needed = _stepped(sent.at_most + answer)
     larger = needed if limit is None else min(max(needed, 2 * room), limit)
     return larger if larger > room else None
 
@@ -184,7 +184,7 @@ class Scan:
     depth: int = 0
     quoted: bool = False
     escaped: bool = False
-    begun: bool = False
+    started: bool = False
     closed: bool = False
     spoilt: bool = False
     """Something stood where nothing may: before the object, or after it."""
@@ -201,12 +201,12 @@ class Scan:
             return self._in_string(letter)
         if letter in _BLANK or self.spoilt:
             return self
-        if self.closed or (not self.begun and letter != "{"):
+        if self.closed or (not self.started and letter != "{"):
             return replace(self, closed=False, spoilt=True)
         if letter == '"':
             return replace(self, quoted=True)
         if letter in _OPENS:
-            return replace(self, begun=True, depth=self.depth + 1)
+            return replace(self, started=True, depth=self.depth + 1)
         if letter in _CLOSES:
             return replace(self, depth=self.depth - 1, closed=self.depth == 1)
         return self

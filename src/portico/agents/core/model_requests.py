@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final, Self
 
-from portico.agents.core.errors import BadModelRef
+from portico.agents.core.errors import InvalidModelRef
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label
 
@@ -23,10 +23,10 @@ class ModelRef:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises `BadModelRef`."""
+        """Raises `InvalidModelRef`."""
         provider, _, name = text.partition(":")
         if not provider or not name:
-            raise BadModelRef(text)
+            raise InvalidModelRef(text)
         return cls(provider, name)
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class Support(StrEnum):
     UNKNOWN = "unknown"
 
 
-class ToldBy(StrEnum):
+class ModelInfoSource(StrEnum):
     """Where what is known of a model comes from."""
 
     SERVER = "server"
@@ -70,7 +70,7 @@ class ModelInfo:
     ref: ModelRef
     window: int | None = None
     """Tokens of prompt and answer together, as it is served: not what it could have elsewhere."""
-    most_output: int | None = None
+    max_output_tokens: int | None = None
     tools: Support = Support.UNKNOWN
     vision: Support = Support.UNKNOWN
     structured: Support = Support.UNKNOWN
@@ -81,7 +81,7 @@ class ModelInfo:
     """On this machine."""
     clearance: Label
     """How secret what is sent to it may be."""
-    told_by: ToldBy = ToldBy.NOBODY
+    told_by: ModelInfoSource = ModelInfoSource.NOBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,15 +115,15 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class UserSaid:
+class UserMessage:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ModelSaid:
+class AssistantMessage:
     text: str
     calls: tuple[ToolCall, ...] = ()
-    kept: JsonValue = None
+    provider_data: JsonValue = None
     """What the model's own server wants back with it, word for word; opaque to everybody else."""
 
     @classmethod
@@ -132,7 +132,7 @@ class ModelSaid:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolGave:
+class ToolMessage:
     call: str
     """The id of the call that this answers."""
     name: str
@@ -140,15 +140,15 @@ class ToolGave:
     failed: bool = False
 
 
-Message = UserSaid | ModelSaid | ToolGave
+Message = UserMessage | AssistantMessage | ToolMessage
 
 
 def message_as_json(message: Message) -> JsonObject:
     text = message.text
-    if isinstance(message, ModelSaid):
+    if isinstance(message, AssistantMessage):
         calls = calls_as_json(message.calls)
-        return {"by": "model", "text": text, "calls": calls, "kept": message.kept}
-    if isinstance(message, ToolGave):
+        return {"by": "model", "text": text, "calls": calls, "kept": message.provider_data}
+    if isinstance(message, ToolMessage):
         call, name, failed = message.call, message.name, message.failed
         return {"by": "tool", "call": call, "name": name, "text": text, "failed": failed}
     return {"by": "user", "text": text}
@@ -160,11 +160,13 @@ def message_of(value: JsonValue) -> Message:
     text = str(said["text"])
     match said["by"]:
         case "user":
-            return UserSaid(text)
+            return UserMessage(text)
         case "model":
-            return ModelSaid(text, calls_of(said.get("calls")), said.get("kept"))
+            return AssistantMessage(text, calls_of(said.get("calls")), said.get("kept"))
         case _:
-            return ToolGave(str(said["call"]), str(said["name"]), text, said.get("failed") is True)
+            return ToolMessage(
+                str(said["call"]), str(said["name"]), text, said.get("failed") is True
+            )
 
 
 def calls_as_json(calls: Iterable[ToolCall]) -> Sequence[JsonObject]:
@@ -206,7 +208,7 @@ class ModelAsk:
     tools: Sequence[ToolShown] = ()
     schema: JsonObject | None = None
     """Holds the answer to this form; there are no tools beside it."""
-    most_output: int
+    max_output_tokens: int
     """Tokens."""
     window: int | None = None
     """Tokens of prompt and answer that the server is to make room for, where one can say so."""
@@ -239,19 +241,19 @@ class Finish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class TextPiece:
+class TextChunk:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ThoughtPiece:
+class ReasoningChunk:
     """What a model thinks aloud; shown to whoever watches, and no part of its answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ArgumentsPiece:
+class ToolArgumentsChunk:
     """What has come in of a call that is not whole yet: it is paid for, and shown to nobody."""
 
     call: str
@@ -260,7 +262,7 @@ class ArgumentsPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class CallPiece:
+class ToolCallChunk:
     """A call whose arguments have come in whole, while the answer may still go on."""
 
     call: ToolCall
@@ -279,13 +281,13 @@ class Reply:
     """As the server names what has answered."""
     first_piece: timedelta | None = None
     took: timedelta
-    kept: JsonValue = None
-    """See `ModelSaid.kept`."""
+    stored: JsonValue = None
+    """See `AssistantMessage.provider_data`."""
     notes: tuple[str, ...] = ()
     """What whoever reads the answer should know of how it came about, in sentences."""
 
 
-Piece = TextPiece | ThoughtPiece | ArgumentsPiece | CallPiece | Reply
+ResponseChunk = TextChunk | ReasoningChunk | ToolArgumentsChunk | ToolCallChunk | Reply
 
 # What a model was found to do when it was tried, whatever anybody says that it can.
 

@@ -9,14 +9,14 @@ from portico.agents.core.agents import Agent, ToolMode
 from portico.agents.core.errors import ModelLacksTools
 from portico.agents.core.model_requests import (
     UNREADABLE,
+    AssistantMessage,
     Message,
     ModelInfo,
-    ModelSaid,
     Support,
     ToolCall,
-    ToolGave,
+    ToolMessage,
     ToolShown,
-    UserSaid,
+    UserMessage,
 )
 from portico.kernel.durable import Durable
 from portico.kernel.ids import ApprovalId
@@ -68,7 +68,7 @@ def inner_arguments(call: ToolCall) -> JsonObject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Acts:
+class RunIdentity:
     """In whose name one leg of a run calls tools: the agent, with what its starter may."""
 
     durable: Durable
@@ -82,11 +82,11 @@ class Acts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RequestedToolCall:
     """A call that a model wants made."""
 
     turn: int
-    place: int
+    position: int
     call: ToolCall
     tool: str
     """`server.tool`, or `search_tools`."""
@@ -95,11 +95,11 @@ class Wanted:
     @property
     def step(self) -> str:
         """The name of its durable step."""
-        return f"call-{self.turn}-{self.place}"
+        return f"call-{self.turn}-{self.position}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class RenderedToolResult:
     """What a call came to, in words for a model."""
 
     text: str
@@ -114,7 +114,7 @@ class Given:
 class Early:
     """What a read gave that was begun while the model was still speaking."""
 
-    given: Given
+    given: RenderedToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,32 +177,34 @@ def form_instructions(instructions: str, tools: Sequence[ToolShown]) -> str:
 
 def as_form(message: Message) -> Message:
     """What was said, as it would have been said by the form."""
-    if isinstance(message, ToolGave):
+    if isinstance(message, ToolMessage):
         what = "failed" if message.failed else "gave"
-        return UserSaid(f"[The tool {message.name} {what}:]\n{message.text}")
-    if isinstance(message, ModelSaid):
+        return UserMessage(f"[The tool {message.name} {what}:]\n{message.text}")
+    if isinstance(message, AssistantMessage):
         calls = [_written(call.name, call.arguments) for call in message.calls]
-        return ModelSaid("\n".join(calls) or json.dumps({"say": message.text}, ensure_ascii=False))
+        return AssistantMessage(
+            "\n".join(calls) or json.dumps({"say": message.text}, ensure_ascii=False)
+        )
     return message
 
 
-def from_form(text: str, call: str) -> ModelSaid | NotTheForm:
+def from_form(text: str, call: str) -> AssistantMessage | NotTheForm:
     """`call` is the id that a call in it gets."""
     match read_arguments(text):
         case {"say": str(said)}:
-            return ModelSaid(said)
+            return AssistantMessage(said)
         case {"tool": str(tool), "arguments": Mapping() as arguments}:
-            return ModelSaid("", (ToolCall(call, tool, arguments),))
+            return AssistantMessage("", (ToolCall(call, tool, arguments),))
         case {"tool": str(tool), **rest} if "arguments" not in rest:
-            return ModelSaid("", (ToolCall(call, tool, {}),))
+            return AssistantMessage("", (ToolCall(call, tool, {}),))
         case None:
             return NotTheForm("It is no JSON object.")
         case _:
             return NotTheForm('It has neither a text as "say" nor a name as "tool".')
 
 
-def correction(flaw: NotTheForm) -> UserSaid:
-    return UserSaid(
+def correction(flaw: NotTheForm) -> UserMessage:
+    return UserMessage(
         f"[Portico] Your last answer could not be read. {flaw.why} Answer again, with one JSON "
         'object: {"say": "..."} or {"tool": "NAME", "arguments": {...}}.'
     )
@@ -233,16 +235,16 @@ _FEW_TOKENS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    most: int
+class ToolExposure:
+    limit: int
     tokens: int
 
 
-def shelf_for(info: ModelInfo) -> Shelf:
+def shelf_for(info: ModelInfo) -> ToolExposure:
     if info.window is None:
-        return Shelf(FEW, _FEW_TOKENS) if info.local else Shelf(MANY, _MOST_TOKENS)
+        return ToolExposure(FEW, _FEW_TOKENS) if info.local else ToolExposure(MANY, _MOST_TOKENS)
     most = FEW if info.window <= SMALL_WINDOW else MANY
-    return Shelf(most, min(info.window // SHARE, _MOST_TOKENS))
+    return ToolExposure(most, min(info.window // SHARE, _MOST_TOKENS))
 
 
 def mode_for(info: ModelInfo, wished: ToolMode) -> ToolMode:

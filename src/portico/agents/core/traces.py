@@ -9,8 +9,8 @@ from typing import Final, Self
 
 from portico.agents.core.agents import AgentId
 from portico.agents.core.model_requests import Finish, Message, ToolCall, Usage
-from portico.engine.core.errors import BadCursor
-from portico.kernel.ids import ApprovalId, BadId, ContextId, PrincipalId, RunId
+from portico.engine.core.errors import InvalidCursor
+from portico.kernel.ids import ApprovalId, ContextId, InvalidId, PrincipalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label
 
@@ -82,13 +82,13 @@ class TurnTrace:
     """The one that answered, as `provider:model`."""
     attempts: int
     """How often a model was asked for this turn, fallbacks included."""
-    heard: int
+    inputs_seen: int
     """How many of the run's messages of people were there when it was asked."""
     text: str
     thought: str = ""
     calls: tuple[ToolCall, ...] = ()
-    kept: JsonValue = None
-    """See `ModelSaid.kept`."""
+    stored: JsonValue = None
+    """See `AssistantMessage.provider_data`."""
     usage: Usage
     counted: int
     """Tokens of prompt and answer that the budget was charged: what the server said or what we
@@ -115,7 +115,7 @@ class TurnTrace:
 class ToolUse:
     run: RunId
     turn: int
-    place: int
+    position: int
     """Among the calls of its turn, from 0."""
     call: str
     """The model's own id of it."""
@@ -137,7 +137,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonSaid:
+class UserInput:
     """What somebody said to a run while it was on, or to begin with."""
 
     run: RunId
@@ -149,10 +149,10 @@ class PersonSaid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class TraceUpdates:
     """What has come in since somebody last looked."""
 
-    said: tuple[PersonSaid, ...] = ()
+    said: tuple[UserInput, ...] = ()
     stop: bool = False
     """Whether it is to stop."""
 
@@ -160,7 +160,7 @@ class News:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeTrace:
     run: RunTrace
-    said: tuple[PersonSaid, ...]
+    said: tuple[UserInput, ...]
     turns: tuple[TurnTrace, ...]
     uses: tuple[ToolUse, ...]
 
@@ -205,15 +205,15 @@ class TracePlace:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises `BadCursor`."""
+        """Raises `InvalidCursor`."""
         moment, _, run = text.partition(" ")
         try:
             started_at = datetime.fromisoformat(moment)
             place = cls(started_at, RunId.parse(run))
-        except (ValueError, BadId) as error:
-            raise BadCursor from error
+        except (ValueError, InvalidId) as error:
+            raise InvalidCursor from error
         if started_at.tzinfo is None:
-            raise BadCursor
+            raise InvalidCursor
         return place
 
     def __str__(self) -> str:

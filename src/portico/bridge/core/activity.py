@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from portico.bridge.core.conversations import ConversationId
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.engine.core.event_log import packed, unpacked
 from portico.kernel.json import canonical
 from portico.kernel.label import PUBLIC, Label
@@ -15,7 +15,7 @@ from portico.kernel.principal import Principal
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Activity:
     conversation: ConversationId
     label: Label
     """Of all that is new: whoever hears of it has read as much."""
@@ -29,8 +29,8 @@ def topic_of(conversation: ConversationId) -> str:
     return f"bridge:{conversation}"
 
 
-def resets(conversations: Sequence[ConversationId]) -> Sequence[News]:
-    return [News(conversation, PUBLIC, reset=True) for conversation in conversations]
+def resets(conversations: Sequence[ConversationId]) -> Sequence[Activity]:
+    return [Activity(conversation, PUBLIC, reset=True) for conversation in conversations]
 
 
 MOST_CONVERSATIONS: Final = 16
@@ -49,7 +49,7 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ReadPosition:
     places: Places
     reset: bool = False
     """The cursor is of somebody who could see more, or less: they begin anew."""
@@ -62,14 +62,14 @@ def content_of(places: Places, visible: Label) -> bytes:
 
 def standing_of(
     conversations: Collection[ConversationId], visible: Label, content: bytes
-) -> Standing:
-    """Raises `BadCursor`."""
+) -> ReadPosition:
+    """Raises `InvalidCursor`."""
     if len(content) < _SEEN:
-        raise BadCursor
+        raise InvalidCursor
     places = unpacked([str(each) for each in conversations], content[:-_SEEN])
     if content[-_SEEN:] != _digest(visible):
-        return Standing(dict.fromkeys(conversations, 0), reset=True)
-    return Standing({each: places[str(each)] for each in conversations})
+        return ReadPosition(dict.fromkeys(conversations, 0), reset=True)
+    return ReadPosition({each: places[str(each)] for each in conversations})
 
 
 def good_for(

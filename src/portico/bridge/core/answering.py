@@ -20,7 +20,7 @@ _REMEMBERED: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class MessageInfo:
     """A message, as far as it matters here."""
 
     id: str
@@ -36,7 +36,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    most: int = MOST_ANSWERS
+    max_answers: int = MOST_ANSWERS
     """Answers, as long as it is connected."""
     cool_down: timedelta = COOL_DOWN
     """Between two answers to the same sender."""
@@ -65,7 +65,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class AgentView:
     """What a connected agent knows of its conversation."""
 
     me: str
@@ -81,12 +81,12 @@ class Standing:
     given: int = 0
     """Answers."""
 
-    def depth(self, said: Said) -> int:
+    def depth(self, said: MessageInfo) -> int:
         """Of one that it has heard."""
         return 0 if said.by_person else self.depths.get(said.id, 1)
 
 
-def heard(standing: Standing, said: Said) -> Standing:
+def heard(standing: AgentView, said: MessageInfo) -> AgentView:
     """In the order in which things were said; the same one again changes nothing."""
     if said.id in standing.depths:
         return standing
@@ -109,7 +109,7 @@ def heard(standing: Standing, said: Said) -> Standing:
     )
 
 
-def should_answer(standing: Standing, said: Said, rules: Rules) -> Decision:
+def should_answer(standing: AgentView, said: MessageInfo, rules: Rules) -> Decision:
     """Of one that it has heard."""
     reason = _reason(standing, said, rules)
     if reason is not Reason.ASKED:
@@ -119,7 +119,7 @@ def should_answer(standing: Standing, said: Said, rules: Rules) -> Decision:
     return Decision(answers=True, reason=reason, not_before=pause)
 
 
-def has_answered(standing: Standing, said: Said, at: datetime) -> Standing:
+def has_answered(standing: AgentView, said: MessageInfo, at: datetime) -> AgentView:
     return replace(
         standing,
         answered=standing.answered | {said.id},
@@ -128,7 +128,7 @@ def has_answered(standing: Standing, said: Said, at: datetime) -> Standing:
     )
 
 
-def _reason(standing: Standing, said: Said, rules: Rules) -> Reason:
+def _reason(standing: AgentView, said: MessageInfo, rules: Rules) -> Reason:
     refused = {
         Reason.OWN: said.sender == standing.me,
         Reason.NOT_ASKED: standing.me not in said.to,
@@ -136,7 +136,7 @@ def _reason(standing: Standing, said: Said, rules: Rules) -> Reason:
         Reason.BEFORE: said.at < standing.since,
         Reason.ANSWERED: said.id in standing.answered,
         Reason.HOPS: standing.depth(said) > rules.hops,
-        Reason.BUDGET: standing.given >= rules.most,
+        Reason.BUDGET: standing.given >= rules.max_answers,
     }
     return next((reason for reason, so in refused.items() if so), Reason.ASKED)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final, Self
 
 from portico.bridge.core.errors import AttachmentNotFound, flaws_of_line
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 
@@ -56,9 +56,9 @@ class Attachment:
     at: datetime
 
 
-def flaws_of_attachment(name: str, media_type: str, size: int) -> Iterator[Flaw]:
+def flaws_of_attachment(name: str, media_type: str, size: int) -> Iterator[FieldError]:
     yield from flaws_of_line("name", name, most=MOST_LETTERS)
     if not _MEDIA_TYPE.fullmatch(media_type):
-        yield Flaw("media_type", "is not a media type such as text/plain")
+        yield FieldError("media_type", "is not a media type such as text/plain")
     if size > LARGEST:
-        yield Flaw("content", f"has {size:,} bytes; at most {LARGEST:,}")
+        yield FieldError("content", f"has {size:,} bytes; at most {LARGEST:,}")

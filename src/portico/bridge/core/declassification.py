@@ -36,7 +36,7 @@ class FindingKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ScanMatch:
     """A stretch of a text that should not be there for more people."""
 
     rule: str
@@ -48,7 +48,7 @@ class Finding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redacted:
     text: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ScanMatch, ...]
     """In the text as it was."""
     diff: tuple[str, ...]
     """Line by line, what changes, for whoever has to say yes."""
@@ -231,10 +231,12 @@ class Rule:
     group: int = 0
     """The part that has to go."""
 
-    def found(self, text: str) -> Iterator[Finding]:
+    def found(self, text: str) -> Iterator[ScanMatch]:
         for match in self.pattern.finditer(text):
             if self.check(match[self.group]):
-                yield Finding(self.name, self.kind, match.start(self.group), match.end(self.group))
+                yield ScanMatch(
+                    self.name, self.kind, match.start(self.group), match.end(self.group)
+                )
 
 
 _TOKENS: Final[Sequence[tuple[str, str, str]]] = [
@@ -393,17 +395,17 @@ RULES: Final[Sequence[Rule]] = [
 _IBAN: Final = re.compile(r"(?i)(?<![0-9a-z])[a-z]{2}\d{2}(?= ?[0-9a-z])")
 
 
-def ibans(text: str) -> Iterator[Finding]:
+def ibans(text: str) -> Iterator[ScanMatch]:
     """How long one is depends on its country, so that no pattern tells where it ends."""
     for match in _IBAN.finditer(text):
         end = iban_end(text, match.start())
         if end is not None:
-            yield Finding("bank-account", _PERSONAL, match.start(), end)
+            yield ScanMatch("bank-account", _PERSONAL, match.start(), end)
 
 
 # Look through a text for what should not be in it when more people read it.
 
-Known = Callable[[str], Iterable[tuple[int, int]]]
+SecretLocator = Callable[[str], Iterable[tuple[int, int]]]
 """Where very secrets stand that the house knows of, whatever their form."""
 
 UNCLEAR: Final = "unclear"
@@ -415,32 +417,32 @@ def nothing_known(_text: str) -> Iterable[tuple[int, int]]:
     return ()
 
 
-def found(text: str, known: Known = nothing_known) -> Sequence[Finding]:
+def found(text: str, known: SecretLocator = nothing_known) -> Sequence[ScanMatch]:
     """In order, none upon another; what is left without them has nothing more to be found.
 
     What is beside something that goes may look otherwise once that is gone, so that it is looked
     again until nothing new is found. A text that is made so that this does not end goes whole.
     """
-    stretches: Sequence[Finding] = ()
+    stretches: Sequence[ScanMatch] = ()
     for _ in range(_ROUNDS):
-        left = Left(text, stretches)
+        left = RedactedText(text, stretches)
         new = [left.before(each) for each in _in(left.text, known)]
         if not new:
             return stretches
         stretches = _parted([*stretches, *new])
-    return (Finding(UNCLEAR, FindingKind.SECRET, 0, len(text)),)
+    return (ScanMatch(UNCLEAR, FindingKind.SECRET, 0, len(text)),)
 
 
-def shown(finding: Finding) -> str:
+def shown(finding: ScanMatch) -> str:
     """What stands in its place. No blanks are in it, so that it ends where what it stands for
     would."""
     return f"[{finding.rule}]"
 
 
-class Left:
+class RedactedText:
     """What is left of a text, and where that was before."""
 
-    def __init__(self, text: str, gone: Sequence[Finding]) -> None:
+    def __init__(self, text: str, gone: Sequence[ScanMatch]) -> None:
         self._parts: list[tuple[int, int, int]] = []
         pieces: list[str] = []
         place = length = 0
@@ -455,7 +457,7 @@ class Left:
         self._starts = [part[0] for part in self._parts]
         self.text = "".join([*pieces, text[place:]])
 
-    def before(self, finding: Finding) -> Finding:
+    def before(self, finding: ScanMatch) -> ScanMatch:
         """The same in the text as it was; what begins or ends inside something that is gone takes
         that along."""
         return replace(
@@ -473,27 +475,27 @@ class Left:
         return start + place - begins + last
 
 
-def _in(text: str, known: Known) -> Iterator[Finding]:
+def _in(text: str, known: SecretLocator) -> Iterator[ScanMatch]:
     """In this very text, as it stands; without what stands for something that is gone."""
     for each in _all(text, known):
         if not _SHOWN.fullmatch(text, each.start, each.end):
             yield each
 
 
-def _all(text: str, known: Known) -> Iterator[Finding]:
+def _all(text: str, known: SecretLocator) -> Iterator[ScanMatch]:
     for start, end in known(text):
-        yield Finding("known-secret", FindingKind.SECRET, start, end)
+        yield ScanMatch("known-secret", FindingKind.SECRET, start, end)
     for name, start, end in forms_in(text):
-        yield Finding(name, FindingKind.SECRET, start, end)
+        yield ScanMatch(name, FindingKind.SECRET, start, end)
     for rule in RULES:
         yield from rule.found(text)
     yield from ibans(text)
 
 
-def _parted(findings: Iterable[Finding]) -> Sequence[Finding]:
+def _parted(findings: Iterable[ScanMatch]) -> Sequence[ScanMatch]:
     """Those that lie upon one another as one: named after a secret if one of them is, and else
     after the longest."""
-    parted: list[Finding] = []
+    parted: list[ScanMatch] = []
     for each in sorted(findings, key=lambda it: (it.start, it.end)):
         if parted and each.start < parted[-1].end:
             parted[-1] = _both(parted[-1], each)
@@ -502,16 +504,16 @@ def _parted(findings: Iterable[Finding]) -> Sequence[Finding]:
     return parted
 
 
-def _both(one: Finding, other: Finding) -> Finding:
+def _both(one: ScanMatch, other: ScanMatch) -> ScanMatch:
     first = max(one, other, key=_weight)
     return replace(first, start=min(one.start, other.start), end=max(one.end, other.end))
 
 
-def _weight(finding: Finding) -> tuple[bool, int]:
+def _weight(finding: ScanMatch) -> tuple[bool, int]:
     return finding.kind is FindingKind.SECRET, finding.end - finding.start
 
 
-def redacted(text: str, findings: Sequence[Finding] | None = None) -> Redacted:
+def redacted(text: str, findings: Sequence[ScanMatch] | None = None) -> Redacted:
     """With what stands for each of its findings; those of `found`, unless others are given."""
     gone = found(text) if findings is None else findings
     return Redacted(
@@ -525,10 +527,10 @@ class _Change:
 
     first: int
     last: int
-    gone: list[Finding] = field(default_factory=list)
+    gone: list[ScanMatch] = field(default_factory=list)
 
 
-def _changes(text: str, gone: Sequence[Finding]) -> Iterator[str]:
+def _changes(text: str, gone: Sequence[ScanMatch]) -> Iterator[str]:
     """In one pass, since it is known where the changes are: `line 7:` says where, `-` was there,
     `+` is there instead, and a blank stands before what stays, a line on each side."""
     lines = text.split("\n")
@@ -551,7 +553,7 @@ def _each(sign: str, lines: Sequence[str]) -> Iterator[str]:
     return (f"{sign}{line}" for line in lines)
 
 
-def _by_lines(starts: Sequence[int], gone: Sequence[Finding]) -> Sequence[_Change]:
+def _by_lines(starts: Sequence[int], gone: Sequence[ScanMatch]) -> Sequence[_Change]:
     changes: list[_Change] = []
     for each in gone:
         first = bisect_right(starts, each.start) - 1
@@ -563,16 +565,16 @@ def _by_lines(starts: Sequence[int], gone: Sequence[Finding]) -> Sequence[_Chang
     return changes
 
 
-def _as_it_was(text: str) -> Callable[[Finding], str]:
+def _as_it_was(text: str) -> Callable[[ScanMatch], str]:
     """A secret is black here, too: what it was is nothing to decide upon."""
     return lambda it: BLACK if it.kind is FindingKind.SECRET else text[it.start : it.end]
 
 
-def _moved(finding: Finding, begin: int) -> Finding:
-    return Finding(finding.rule, finding.kind, finding.start - begin, finding.end - begin)
+def _moved(finding: ScanMatch, begin: int) -> ScanMatch:
+    return ScanMatch(finding.rule, finding.kind, finding.start - begin, finding.end - begin)
 
 
-def _told(text: str, gone: Sequence[Finding], word: Callable[[Finding], str]) -> str:
+def _told(text: str, gone: Sequence[ScanMatch], word: Callable[[ScanMatch], str]) -> str:
     pieces: list[str] = []
     place = 0
     for each in gone:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 from portico.kernel.label import Label
 
 # What is refused on the bridge.
@@ -24,7 +24,7 @@ from portico.kernel.label import Label
 # it is done or dropped ├── WorkHeldUp              something that it depends on is not over ├──
 # NotLower                not less secret than it is ├── NotApproved             nobody has said yes
 # to exactly this ├── LoweredOtherwise        it was changed after somebody was asked └──
-# BadBridgeInput          every flaw of what was sent, at once
+# InvalidBridgeInput          every flaw of what was sent, at once
 
 _OWN: Final = "You have it already"
 
@@ -321,16 +321,17 @@ class LoweredOtherwise(PorticoError):
         super().__init__(f"{message} is not as it was when somebody was asked to lower it.")
 
 
-class BadBridgeInput(PorticoError):
+class InvalidBridgeInput(PorticoError):
     kind = Kind.INVALID
     code = "bad_bridge_input"
+    type_name = "BadBridgeInput"
     title = "Not as it should be"
     fix = "Mend each of the fields that are named."
 
-    def __init__(self, flaws: Sequence[Flaw]) -> None:
+    def __init__(self, flaws: Sequence[FieldError]) -> None:
         told = "; ".join(f"{flaw.field}: {flaw.message}" for flaw in flaws)
         super().__init__(f"This cannot be taken as it is: {told.rstrip('.')}.")
-        self.flaws = tuple(flaws)
+        self.field_errors = tuple(flaws)
 
 
 def _unseen(what: str, name: str) -> str:
@@ -343,30 +344,30 @@ def _unseen(what: str, name: str) -> str:
 _NOT_KEPT: Final = re.compile("[\0\ud800-\udfff]")
 
 
-def flaws_of_line(field: str, text: str, *, most: int, least: int = 1) -> Sequence[Flaw]:
+def flaws_of_line(field: str, text: str, *, most: int, least: int = 1) -> Sequence[FieldError]:
     """Of what is shown in one line: a name, a key."""
     if not text.isprintable():
-        return [Flaw(field, "has letters that cannot be shown in a line")]
+        return [FieldError(field, "has letters that cannot be shown in a line")]
     if text != text.strip():
-        return [Flaw(field, "begins or ends with a space")]
+        return [FieldError(field, "begins or ends with a space")]
     return _length(field, text, least=least, most=most)
 
 
-def flaws_of_text(field: str, text: str, *, most: int, least: int = 0) -> Sequence[Flaw]:
+def flaws_of_text(field: str, text: str, *, most: int, least: int = 0) -> Sequence[FieldError]:
     if _NOT_KEPT.search(text):
-        return [Flaw(field, "has letters that cannot be kept")]
+        return [FieldError(field, "has letters that cannot be kept")]
     return _length(field, text, least=least, most=most)
 
 
-def check_flaws(flaws: Iterable[Flaw]) -> None:
-    """Raises `BadBridgeInput`."""
+def raise_if_invalid(flaws: Iterable[FieldError]) -> None:
+    """Raises `InvalidBridgeInput`."""
     if found := tuple(flaws):
-        raise BadBridgeInput(found)
+        raise InvalidBridgeInput(found)
 
 
-def _length(field: str, text: str, *, least: int, most: int) -> Sequence[Flaw]:
+def _length(field: str, text: str, *, least: int, most: int) -> Sequence[FieldError]:
     if len(text) < least:
-        return [Flaw(field, "must not be empty")]
+        return [FieldError(field, "must not be empty")]
     if len(text) > most:
-        return [Flaw(field, f"has {len(text):,} letters; at most {most:,}")]
+        return [FieldError(field, f"has {len(text):,} letters; at most {most:,}")]
     return []

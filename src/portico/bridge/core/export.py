@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 from portico.bridge.core.conversations import Conversation
-from portico.bridge.core.memory import Remembered
+from portico.bridge.core.memory import MemoryEntry
 from portico.bridge.core.messages import Message
 from portico.bridge.core.projects import Project
-from portico.bridge.core.work_items import Work
+from portico.bridge.core.work_items import WorkItem
 from portico.kernel.json import JsonObject
 
 
@@ -61,7 +61,7 @@ def message_line(message: Message) -> JsonObject:
     }
 
 
-def memory_line(remembered: Remembered) -> JsonObject:
+def memory_line(remembered: MemoryEntry) -> JsonObject:
     return {
         "type": "memory",
         "project": str(remembered.project),
@@ -76,7 +76,7 @@ def memory_line(remembered: Remembered) -> JsonObject:
     }
 
 
-def work_line(work: Work) -> JsonObject:
+def work_line(work: WorkItem) -> JsonObject:
     return {
         "type": "work",
         "id": str(work.id),

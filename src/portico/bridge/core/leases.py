@@ -9,7 +9,7 @@ from typing import Final
 from portico.bridge.core.errors import LeaseHeld, TooManyLeases, flaws_of_line
 from portico.bridge.core.projects import ProjectId
 from portico.engine.core.errors import KeyReused
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.ids import Id, PrincipalId
 
 # Names with stars in them: whether two stand for the same thing, and whether one holds another.
@@ -135,7 +135,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseWish:
+class LeaseSpec:
     project: ProjectId
     resource: str
     lasts: timedelta = USUAL
@@ -158,14 +158,14 @@ class Waiting:
     """When they lose their place, unless they ask again before."""
 
 
-def check_alike(wish: LeaseWish, resource: str) -> None:
+def check_alike(wish: LeaseSpec, resource: str) -> None:
     """Of what its key has brought before. Raises `KeyReused`."""
     if resource != wish.resource:
         raise KeyReused(wish.key or wish.resource)
 
 
 def check_free(
-    wish: LeaseWish, by: PrincipalId, *, held: Sequence[Lease], queue: Sequence[Waiting]
+    wish: LeaseSpec, by: PrincipalId, *, held: Sequence[Lease], queue: Sequence[Waiting]
 ) -> None:
     """That nobody holds any name of it, and that nobody else came first who waits for one. Of both
     only those that have not expired are given here. Raises `LeaseHeld`."""
@@ -182,7 +182,7 @@ def check_free(
             raise LeaseHeld(waiting.resource, next_=waiting.name, until=waiting.until)
 
 
-def ahead_of(wish: LeaseWish, by: PrincipalId, queue: Sequence[Waiting]) -> Sequence[Waiting]:
+def ahead_of(wish: LeaseSpec, by: PrincipalId, queue: Sequence[Waiting]) -> Sequence[Waiting]:
     """The others who came before; all of them, of somebody who does not wait for it yet."""
     place = next(
         (
@@ -196,7 +196,7 @@ def ahead_of(wish: LeaseWish, by: PrincipalId, queue: Sequence[Waiting]) -> Sequ
 
 
 def check_number(
-    wish: LeaseWish, by: PrincipalId, *, held: Sequence[Lease], queue: Sequence[Waiting]
+    wish: LeaseSpec, by: PrincipalId, *, held: Sequence[Lease], queue: Sequence[Waiting]
 ) -> None:
     """Raises `TooManyLeases`."""
     has = [lease.resource for lease in held if lease.holder == by]
@@ -205,16 +205,16 @@ def check_number(
         raise TooManyLeases(MOST_OF_ONE)
 
 
-def flaws_of_resource(resource: str) -> Sequence[Flaw]:
+def flaws_of_resource(resource: str) -> Sequence[FieldError]:
     return flaws_of_line("resource", resource, most=MOST_LETTERS)
 
 
-def flaws_of_wish(wish: LeaseWish) -> Iterator[Flaw]:
+def flaws_of_wish(wish: LeaseSpec) -> Iterator[FieldError]:
     yield from flaws_of_resource(wish.resource)
     yield from flaws_of_line("purpose", wish.purpose, least=0, most=MOST_LETTERS)
     yield from flaws_of_time(wish.lasts)
 
 
-def flaws_of_time(lasts: timedelta) -> Iterator[Flaw]:
+def flaws_of_time(lasts: timedelta) -> Iterator[FieldError]:
     if not SHORTEST <= lasts <= LONGEST:
-        yield Flaw("lasts", "is between a second and a day")
+        yield FieldError("lasts", "is between a second and a day")

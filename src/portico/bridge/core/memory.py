@@ -7,7 +7,7 @@ from typing import Final
 
 from portico.bridge.core.errors import MemoryChanged, flaws_of_line, flaws_of_text
 from portico.bridge.core.projects import ProjectId
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonValue, canonical
 from portico.kernel.label import Label
@@ -22,7 +22,7 @@ _DEEPEST: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
+class MemoryEntry:
     """One of a key and a label. The same key can be there under several labels: whoever asks for
     it is given the most secret that they may read."""
 
@@ -57,7 +57,7 @@ class ToRemember:
     expires_at: datetime | None = None
 
 
-def next_version(wanted: ToRemember, last: Remembered | None, at: datetime) -> int:
+def next_version(wanted: ToRemember, last: MemoryEntry | None, at: datetime) -> int:
     """Upon the last one under the same label, whatever that is. Raises `MemoryChanged` if that is
     not what its writer has read."""
     there = last.version if last is not None and last.there(at) else 0
@@ -66,17 +66,17 @@ def next_version(wanted: ToRemember, last: Remembered | None, at: datetime) -> i
     return 1 if last is None else last.version + 1
 
 
-def flaws_of_memory(wanted: ToRemember, now: datetime) -> Iterator[Flaw]:
+def flaws_of_memory(wanted: ToRemember, now: datetime) -> Iterator[FieldError]:
     """Raises `NotCanonical` of a value that is not JSON."""
     yield from flaws_of_line("key", wanted.key, most=MOST_LETTERS)
     if _can_be_kept(wanted.value):
         yield from flaws_of_text("value", canonical(wanted.value).decode(), most=MOST_OF_VALUE)
     else:
-        yield Flaw("value", f"is nested more than {_DEEPEST} deep, or has a NUL in a text")
+        yield FieldError("value", f"is nested more than {_DEEPEST} deep, or has a NUL in a text")
     if wanted.version is not None and wanted.version < 0:
-        yield Flaw("version", "is at least 0")
+        yield FieldError("version", "is at least 0")
     if wanted.expires_at is not None and wanted.expires_at <= now:
-        yield Flaw("expires_at", "is over already")
+        yield FieldError("expires_at", "is over already")
 
 
 def _can_be_kept(value: JsonValue, deep: int = 0) -> bool:

@@ -16,7 +16,7 @@ from portico.bridge.core.errors import (
     flaws_of_line,
     flaws_of_text,
 )
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.ids import Id, PrincipalId
 from portico.kernel.label import Label, join
 
@@ -31,7 +31,7 @@ class MessageId(Id):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ReplyRequest:
     """That an answer is wanted of everybody to whom it is addressed, and until when."""
 
     until: datetime | None = None
@@ -51,7 +51,7 @@ class NewMessage:
     addressed: tuple[PrincipalId, ...] = ()
     """To whom it is directed. Others who are cleared can read it as well."""
     attachments: tuple[Digest, ...] = ()
-    acknowledge: Wanted | None = None
+    acknowledge: ReplyRequest | None = None
     key: str | None = None
     """The same key again is the same message, however often it is sent."""
 
@@ -71,7 +71,7 @@ class Message:
     mentions: tuple[PrincipalId, ...] = ()
     addressed: tuple[PrincipalId, ...] = ()
     attachments: tuple[Digest, ...] = ()
-    acknowledge: Wanted | None = None
+    acknowledge: ReplyRequest | None = None
     untrusted: bool = False
     """Its writer had read strangers' words in the same task."""
     sent_at: datetime
@@ -126,45 +126,47 @@ MOST_AT_ONCE: Final = 200
 LONGEST_WAIT: Final = timedelta(seconds=60)
 
 
-def flaws_of_message(message: NewMessage) -> Iterator[Flaw]:
+def flaws_of_message(message: NewMessage) -> Iterator[FieldError]:
     yield from flaws_of_body(message.body, empty=bool(message.attachments))
     yield from flaws_of_people("mentions", message.mentions)
     yield from flaws_of_people("addressed", message.addressed)
     if len(message.attachments) > MOST_ATTACHMENTS:
-        yield Flaw("attachments", f"has {len(message.attachments)}; at most {MOST_ATTACHMENTS}")
+        yield FieldError(
+            "attachments", f"has {len(message.attachments)}; at most {MOST_ATTACHMENTS}"
+        )
     if message.key is not None:
         yield from flaws_of_line("key", message.key, most=MOST_LETTERS_OF_A_KEY)
     if message.acknowledge is not None and not message.addressed:
-        yield Flaw("acknowledge", "needs somebody to whom the message is addressed")
+        yield FieldError("acknowledge", "needs somebody to whom the message is addressed")
 
 
-def flaws_of_body(body: str, *, empty: bool = False) -> Sequence[Flaw]:
+def flaws_of_body(body: str, *, empty: bool = False) -> Sequence[FieldError]:
     """`empty`: nothing need be said, since something is attached to it."""
     if not empty and not body.strip():
-        return [Flaw("body", "must not be empty unless something is attached")]
+        return [FieldError("body", "must not be empty unless something is attached")]
     return flaws_of_text("body", body, most=MOST_LETTERS)
 
 
 def flaws_of_reading(
     conversations: Sequence[ConversationId], *, limit: int = 1, wait: timedelta | None = None
-) -> Iterator[Flaw]:
+) -> Iterator[FieldError]:
     if not 1 <= len(conversations) <= MOST_CONVERSATIONS:
-        yield Flaw("conversations", f"must be 1 to {MOST_CONVERSATIONS}")
+        yield FieldError("conversations", f"must be 1 to {MOST_CONVERSATIONS}")
     if len(set(conversations)) < len(conversations):
-        yield Flaw("conversations", "must not be named twice")
+        yield FieldError("conversations", "must not be named twice")
     yield from flaws_of_limit(limit)
     if wait is not None and not timedelta(0) <= wait <= LONGEST_WAIT:
-        yield Flaw("wait", f"must be 0 to {LONGEST_WAIT.seconds} seconds")
+        yield FieldError("wait", f"must be 0 to {LONGEST_WAIT.seconds} seconds")
 
 
-def flaws_of_people(field: str, people: Sequence[PrincipalId]) -> Iterator[Flaw]:
+def flaws_of_people(field: str, people: Sequence[PrincipalId]) -> Iterator[FieldError]:
     if len(people) > MOST_MENTIONS:
-        yield Flaw(field, f"has {len(people)}; at most {MOST_MENTIONS}")
+        yield FieldError(field, f"has {len(people)}; at most {MOST_MENTIONS}")
 
 
-def flaws_of_limit(limit: int) -> Iterator[Flaw]:
+def flaws_of_limit(limit: int) -> Iterator[FieldError]:
     if not 1 <= limit <= MOST_AT_ONCE:
-        yield Flaw("limit", f"must be 1 to {MOST_AT_ONCE}")
+        yield FieldError("limit", f"must be 1 to {MOST_AT_ONCE}")
 
 
 _NAMED: Final = re.compile(r"(?:^|(?<=[\s(\[{<\"']))@(\w[\w.-]*)")
@@ -191,7 +193,7 @@ class Read:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
     messages: Sequence[Message]
-    places: Mapping[ConversationId, int]
+    positions: Mapping[ConversationId, int]
     """Of the last one taken of each. Not past what is hidden after it: a cursor that moved while
     nothing was shown would tell that something is there."""
     more: bool
@@ -210,7 +212,7 @@ def merged(reads: Mapping[ConversationId, Read], limit: int) -> Merged:
         counts[conversation] += 1
     return Merged(
         messages=[message for _, _, _, message in taken],
-        places={each: _place(read, counts[str(each)]) for each, read in reads.items()},
+        positions={each: _place(read, counts[str(each)]) for each, read in reads.items()},
         more=len(queue) > limit or any(read.more for read in reads.values()),
     )
 

@@ -12,7 +12,7 @@ MOST_LETTERS: Final = 200
 """Of a note."""
 
 
-class Doing(StrEnum):
+class PresenceStatus(StrEnum):
     THERE = "there"
     BUSY = "busy"
     AWAY = "away"
@@ -22,6 +22,6 @@ class Doing(StrEnum):
 class Presence:
     principal: PrincipalId
     name: str
-    doing: Doing
+    doing: PresenceStatus
     note: str = ""
     until: datetime

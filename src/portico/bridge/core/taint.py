@@ -20,12 +20,12 @@ def about_archive(what: str, which: Id, archived_at: datetime | None) -> AuditEn
 def about_membership(done: str, conversation: Conversation, who: PrincipalId) -> AuditEntry:
     """Of a closed one; `done` is `joined` or `left`."""
     return AuditEntry(
-        action=f"conversation.{done}", subject=str(conversation.id), facts={"principal": str(who)}
+        action=f"conversation.{done}", subject=str(conversation.id), details={"principal": str(who)}
     )
 
 
 def about_deletion(message: Message) -> AuditEntry:
     """Of what somebody else has said."""
     return AuditEntry(
-        action="message.deleted", subject=str(message.id), facts={"sender": str(message.sender)}
+        action="message.deleted", subject=str(message.id), details={"sender": str(message.sender)}
     )

@@ -7,23 +7,23 @@ from itertools import combinations, takewhile
 from typing import Final
 
 from portico.debate.core import panel
-from portico.debate.core.debaters import Persona, Voice, VoiceKind, narrowest
+from portico.debate.core.debaters import Debater, DebaterKind, Persona, narrowest
 from portico.debate.core.debates import (
     ANALYSIS,
     Count,
     Debate,
+    DebaterAnswer,
     DebateStatus,
     Decision,
-    Left,
     Note,
     NoteKind,
     Outcome,
+    RemainingBudget,
     Reserve,
-    Said,
     Verdict,
     Why,
 )
-from portico.debate.core.prompts import Desk, Sheet
+from portico.debate.core.prompts import PromptInputs, Sheet
 from portico.debate.core.questions import Preset, QuestionKind, Rules
 from portico.debate.core.vote_weights import matched, pair_name
 from portico.debate.core.votes import Panel, decide, decide_open, pairs_to_judge
@@ -48,22 +48,22 @@ class Table:
     notes: tuple[Note, ...]
     panel: Panel
     personas: Mapping[str, Persona]
-    left: Left
+    left: RemainingBudget
     count: Count
     now: datetime
     posted: frozenset[str] = frozenset()
     """Names of what guests were asked, as far as whoever carries it on knows."""
 
     @property
-    def desk(self) -> Desk:
+    def prompt_inputs(self) -> PromptInputs:
         its = self.debate
-        return Desk(
+        return PromptInputs(
             question=its.question,
             rules=its.rules,
             personas=self.personas,
             seed=its.seed,
             count=self.count,
-            narrowest=narrowest(self.house),
+            narrowest=narrowest(self.own_debaters),
         )
 
     @property
@@ -78,43 +78,43 @@ class Table:
             return Why.STOPPED
         return Why.DEADLINE if NoteKind.OVERDUE in kinds else None
 
-    def said(self, *rounds: int) -> tuple[Said, ...]:
+    def said(self, *rounds: int) -> tuple[DebaterAnswer, ...]:
         """Of these rounds, by round and in the order of the voices, whoever was quicker; answers
         that mean the same have one key."""
-        order = {voice.name: place for place, voice in enumerate(self.debate.voices)}
+        order = {voice.name: place for place, voice in enumerate(self.debate.debaters)}
         notes = [note for note in self.notes if note.kind is NoteKind.SAID]
-        every = [Said.from_json(note.body) for note in notes if note.round in rounds]
+        every = [DebaterAnswer.from_json(note.body) for note in notes if note.round in rounds]
         every.sort(key=lambda each: (each.round, order.get(each.voice, len(order))))
         return matched(self.debate, every, self.notes)
 
     @property
-    def house(self) -> tuple[Voice, ...]:
+    def own_debaters(self) -> tuple[Debater, ...]:
         """Whom we ask, and pay for."""
-        return tuple(each for each in self.debate.voices if each.kind is not VoiceKind.GUEST)
+        return tuple(each for each in self.debate.debaters if each.kind is not DebaterKind.GUEST)
 
     @property
-    def guests(self) -> tuple[Voice, ...]:
-        return tuple(each for each in self.debate.voices if each.kind is VoiceKind.GUEST)
+    def guests(self) -> tuple[Debater, ...]:
+        return tuple(each for each in self.debate.debaters if each.kind is DebaterKind.GUEST)
 
     def done(self, name: str) -> bool:
         """Whether it was done, or given up."""
         return name in self.names or skipped_name(name) in self.names
 
-    def hears(self, voice: Voice) -> bool:
+    def hears(self, voice: Debater) -> bool:
         """Whether it may be told what is in it."""
         return voice.clearance.covers(self.debate.label)
 
-    def unasked(self) -> tuple[Voice, ...]:
+    def unasked(self) -> tuple[Debater, ...]:
         """In the first round. Who may not be told this is not asked."""
         return tuple(
             voice
-            for voice in self.house
+            for voice in self.own_debaters
             if not self.done(said_name(1, voice.name)) and self.hears(voice)
         )
 
     def answered(self) -> int:
         """How many that we pay for have."""
-        house = {voice.name for voice in self.house}
+        house = {voice.name for voice in self.own_debaters}
         return sum(each.voice in house for each in self.said(1))
 
     @property
@@ -123,21 +123,21 @@ class Table:
             note.kind is NoteKind.SKIPPED and note.body.get("why") == BUDGET for note in self.notes
         )
 
-    def reserve(self, voice: Voice, sheet: Sheet) -> Reserve:
+    def reserve(self, voice: Debater, sheet: Sheet) -> Reserve:
         return sheet.reserve(voice, self.count)
 
-    def cost(self, voice: Voice, sheet: Sheet) -> Cost:
+    def cost(self, voice: Debater, sheet: Sheet) -> Cost:
         return self.reserve(voice, sheet).cost
 
-    def affords(self, voice: Voice, sheet: Sheet) -> bool:
+    def affords(self, voice: Debater, sheet: Sheet) -> bool:
         return self.left.fits(self.cost(voice, sheet))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskVoices:
+class AskDebaters:
     """All of them at once."""
 
-    voices: tuple[Voice, ...]
+    debaters: tuple[Debater, ...]
     round: int
     why: str
     short: bool = False
@@ -148,7 +148,7 @@ class AskVoices:
 class AskGuests:
     """Who is seated and was not asked yet."""
 
-    voices: tuple[Voice, ...]
+    debaters: tuple[Debater, ...]
     round: int
 
 
@@ -165,31 +165,31 @@ class AwaitGuests:
 class Compare:
     """How near these answers are to each other, without asking anybody."""
 
-    pairs: tuple[tuple[Said, Said], ...]
+    pairs: tuple[tuple[DebaterAnswer, DebaterAnswer], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskSame:
     """Whether two answers mean the same."""
 
-    one: Said
-    other: Said
-    judge: Voice
+    one: DebaterAnswer
+    other: DebaterAnswer
+    judge: Debater
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskBetter:
     """Which of two open answers is better, in this order."""
 
-    one: Said
-    other: Said
-    judge: Voice
+    one: DebaterAnswer
+    other: DebaterAnswer
+    judge: Debater
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskSynthesis:
-    voice: Voice
-    said: tuple[Said, ...]
+    debater: Debater
+    said: tuple[DebaterAnswer, ...]
     """The best first."""
 
 
@@ -208,7 +208,7 @@ class Conclude:
 
 
 Move = (
-    AskVoices
+    AskDebaters
     | AskGuests
     | AwaitGuests
     | Compare
@@ -238,34 +238,36 @@ def blind_move(table: Table) -> Move | None:
     if not chosen:
         return None
     why = "the blind pair" if len(chosen) > 1 else "one is missing of the blind pair"
-    return AskVoices(voices=chosen, round=1, why=why)
+    return AskDebaters(debaters=chosen, round=1, why=why)
 
 
-def _pair(table: Table, left: Sequence[tuple[Voice, int]]) -> tuple[Voice, ...]:
+def _pair(table: Table, left: Sequence[tuple[Debater, int]]) -> tuple[Debater, ...]:
     """The best one, and with what it leaves the best other one. One that is so dear that nobody
     else could be asked beside it is left out: a single voice is no debate."""
     able = list(left)
     while first := _best(table, able):
         able = [each for each in able if each[0] is not first[0]]
-        paid = table.cost(first[0], table.desk.first(first[0]))
+        paid = table.cost(first[0], table.prompt_inputs.first(first[0]))
         beside = [
             each
             for each in able
-            if table.left.fits(paid + table.cost(each[0], table.desk.first(each[0])))
+            if table.left.fits(paid + table.cost(each[0], table.prompt_inputs.first(each[0])))
         ]
         if beside:
             return first + _best(table, beside)
     return ()
 
 
-def _best(table: Table, left: Sequence[tuple[Voice, int]]) -> tuple[Voice, ...]:
+def _best(table: Table, left: Sequence[tuple[Debater, int]]) -> tuple[Debater, ...]:
     found = panel.next_voice(table.panel, (), left, table.debate.rules)
-    return () if found is None else (found.voice,)
+    return () if found is None else (found.debater,)
 
 
-def affordable(table: Table) -> list[tuple[Voice, int]]:
+def affordable(table: Table) -> list[tuple[Debater, int]]:
     """Who was not asked yet, with what they cost at most."""
-    costs = [(voice, table.cost(voice, table.desk.first(voice))) for voice in table.unasked()]
+    costs = [
+        (voice, table.cost(voice, table.prompt_inputs.first(voice))) for voice in table.unasked()
+    ]
     return [(voice, cost.tokens) for voice, cost in costs if table.left.fits(cost)]
 
 
@@ -274,12 +276,13 @@ def alone_left(table: Table) -> bool:
     return not table.said(1) and len(table.unasked()) == 1 and not table.short_of_budget
 
 
-def cut_short(table: Table) -> AskVoices | None:
+def cut_short(table: Table) -> AskDebaters | None:
     """The cheapest of those that can be asked only with less of the material."""
     if not table.debate.question.material or (affordable(table) and table.said(1)):
         return None
     costs = [
-        (table.cost(voice, table.desk.first(voice, short=True)), voice) for voice in table.unasked()
+        (table.cost(voice, table.prompt_inputs.first(voice, short=True)), voice)
+        for voice in table.unasked()
     ]
     cheapest = sorted(costs, key=lambda each: each[0].tokens)
     fitting = [voice for cost, voice in cheapest if table.left.fits(cost)]
@@ -289,25 +292,25 @@ def cut_short(table: Table) -> AskVoices | None:
         return None
     voice = fitting[0]
     why = "with the beginning of the material: the budget has room for no more"
-    return AskVoices(voices=(voice,), round=1, why=why, short=True)
+    return AskDebaters(debaters=(voice,), round=1, why=why, short=True)
 
 
-def best_judge(table: Table, sheet: Sheet, *, whose: Sequence[str] = ()) -> Voice | None:
+def best_judge(table: Table, sheet: Sheet, *, whose: Sequence[str] = ()) -> Debater | None:
     """Whoever has the best record of those that the budget has room for: a model rather than an
     agent or a program, and one whose own answer it is not."""
-    able = [each for each in table.house if table.hears(each) and table.affords(each, sheet)]
+    able = [each for each in table.own_debaters if table.hears(each) and table.affords(each, sheet)]
     for better in (_is_bounded, _is_model, lambda voice: voice.name not in whose):
         able = [voice for voice in able if better(voice)] or able
     found = panel.next_voice(table.panel, (), [(voice, 1) for voice in able], table.debate.rules)
-    return None if found is None else found.voice
+    return None if found is None else found.debater
 
 
-def _is_bounded(voice: Voice) -> bool:
+def _is_bounded(voice: Debater) -> bool:
     return voice.bounded
 
 
-def _is_model(voice: Voice) -> bool:
-    return voice.kind is VoiceKind.MODEL
+def _is_model(voice: Debater) -> bool:
+    return voice.kind is DebaterKind.MODEL
 
 
 def unposted(table: Table, round_: int) -> AskGuests | None:
@@ -320,7 +323,7 @@ def unposted(table: Table, round_: int) -> AskGuests | None:
         and not table.done(said_name(round_, voice.name))
         and (round_ == 1 or voice.name in spoke)
     )
-    return AskGuests(voices=waiting, round=round_) if waiting else None
+    return AskGuests(debaters=waiting, round=round_) if waiting else None
 
 
 def guests_move(table: Table, round_: int) -> Move | None:
@@ -407,11 +410,11 @@ MOST_JUDGED: Final = 3
 """Pairs of answers that a judge is asked about, in one debate."""
 
 
-def near_name(debate: Debate, one: Said, other: Said) -> str:
+def near_name(debate: Debate, one: DebaterAnswer, other: DebaterAnswer) -> str:
     return f"near:{pair_name(one.key, other.key, debate.seed)}"
 
 
-def same_name(debate: Debate, one: Said, other: Said) -> str:
+def same_name(debate: Debate, one: DebaterAnswer, other: DebaterAnswer) -> str:
     return f"same:{pair_name(one.key, other.key, debate.seed)}"
 
 
@@ -440,26 +443,26 @@ def judge_move(table: Table) -> AskSame | None:
         if not _matters(table, one, other):
             continue
         judge = best_judge(
-            table, table.desk.same(one.shown, other.shown), whose=(one.voice, other.voice)
+            table, table.prompt_inputs.same(one.shown, other.shown), whose=(one.voice, other.voice)
         )
         return None if judge is None else AskSame(one=one, other=other, judge=judge)
     return None
 
 
-def _pairs(table: Table) -> Sequence[tuple[Said, Said]]:
+def _pairs(table: Table) -> Sequence[tuple[DebaterAnswer, DebaterAnswer]]:
     """Of the answers that differ, each once."""
-    by_key: dict[str, Said] = {}
+    by_key: dict[str, DebaterAnswer] = {}
     for each in table.said(1, 2):
         by_key.setdefault(each.key, each)
     return list(combinations(by_key.values(), 2))
 
 
-def _told_apart(table: Table, one: Said, other: Said) -> bool:
+def _told_apart(table: Table, one: DebaterAnswer, other: DebaterAnswer) -> bool:
     name = near_name(table.debate, one, other)
     return any(note.name == name and note.body.get("same") is False for note in table.notes)
 
 
-def _matters(table: Table, one: Said, other: Said) -> bool:
+def _matters(table: Table, one: DebaterAnswer, other: DebaterAnswer) -> bool:
     if_same = Note(
         name="if",
         kind=NoteKind.SAME,
@@ -497,7 +500,7 @@ def open_move(table: Table) -> Move:
     if more:
         found = panel.next_voice(table.panel, (), affordable(table), rules) if said else None
         if found is not None:
-            return AskVoices(voices=(found.voice,), round=1, why=found.why)
+            return AskDebaters(debaters=(found.debater,), round=1, why=found.why)
         short = cut_short(table)
         if short is not None:
             return short
@@ -522,7 +525,7 @@ def judgements(table: Table) -> Sequence[tuple[str, str, str | None]]:
     ]
 
 
-def ranked(table: Table) -> tuple[Said, ...]:
+def ranked(table: Table) -> tuple[DebaterAnswer, ...]:
     """Each answer once, the best first."""
     first = {each.key: each for each in reversed(table.said(1))}
     decision = decide_open(
@@ -531,7 +534,7 @@ def ranked(table: Table) -> tuple[Said, ...]:
     return tuple(first[option.key] for option in decision.options)
 
 
-def _judging(table: Table, said: Sequence[Said]) -> Move | None:
+def _judging(table: Table, said: Sequence[DebaterAnswer]) -> Move | None:
     if table.done(JUDGING):
         return None
     by_voice = {each.voice: each for each in said}
@@ -539,7 +542,7 @@ def _judging(table: Table, said: Sequence[Said]) -> Move | None:
         for one, other in (pair, pair[::-1]):
             if table.done(judged_name(one, other)):
                 continue
-            sheet = table.desk.better(by_voice[one], by_voice[other])
+            sheet = table.prompt_inputs.better(by_voice[one], by_voice[other])
             judge = best_judge(table, sheet, whose=pair)
             if judge is None:
                 return Skip(what=JUDGING, why=BUDGET)
@@ -547,18 +550,20 @@ def _judging(table: Table, said: Sequence[Said]) -> Move | None:
     return None
 
 
-def _synthesis(table: Table, said: Sequence[Said]) -> Move | None:
+def _synthesis(table: Table, said: Sequence[DebaterAnswer]) -> Move | None:
     if table.done(SYNTHESIS):
         return None
     best = ranked(table)
-    voices = [voice for voice in table.house if voice.name in {each.voice for each in said}]
-    longest = max(voices or table.house, key=lambda voice: voice.most_output, default=None)
+    voices = [voice for voice in table.own_debaters if voice.name in {each.voice for each in said}]
+    longest = max(
+        voices or table.own_debaters, key=lambda voice: voice.max_output_tokens, default=None
+    )
     if longest is None:
         return Skip(what=SYNTHESIS, why="nobody is here to write it")
-    voice = best_judge(table, table.desk.synthesis(longest, best))
+    voice = best_judge(table, table.prompt_inputs.synthesis(longest, best))
     if voice is None:
         return Skip(what=SYNTHESIS, why=BUDGET)
-    return AskSynthesis(voice=voice, said=best)
+    return AskSynthesis(debater=voice, said=best)
 
 
 def _why(table: Table, *, more: bool) -> Why:
@@ -597,7 +602,7 @@ def _widened(table: Table) -> Move:
     if why is None and room and not table.said(2):
         found = panel.next_voice(table.panel, said, affordable(table), rules) if said else None
         if found is not None:
-            return AskVoices(voices=(found.voice,), round=1, why=found.why)
+            return AskDebaters(debaters=(found.debater,), round=1, why=found.why)
         short = cut_short(table)
         if short is not None:
             return short
@@ -606,7 +611,7 @@ def _widened(table: Table) -> Move:
     return judging or _critique(table, said, why)
 
 
-def _settled(table: Table, said: Sequence[Said], left: Sequence[Voice]) -> Why | None:
+def _settled(table: Table, said: Sequence[DebaterAnswer], left: Sequence[Debater]) -> Why | None:
     """Where nobody is left, it is at most likely: that none of nobody could change it says
     nothing."""
     rules = table.debate.rules
@@ -628,15 +633,15 @@ def _given_up(table: Table, *, room: bool) -> Why:
     return Why.TOO_SMALL_GAIN if affordable(table) and table.said(1) else Why.BUDGET
 
 
-def _critique(table: Table, said: Sequence[Said], why: Why) -> Move:
+def _critique(table: Table, said: Sequence[DebaterAnswer], why: Why) -> Move:
     """At most once, and of all who have answered or of nobody."""
     if why in _SETTLED or table.debate.rules.rounds < 2 or len(said) < 2 or table.done(CRITIQUE):
         return Conclude(why)
     names = {each.voice for each in said}
-    voices = [voice for voice in table.house if voice.name in names and table.hears(voice)]
+    voices = [voice for voice in table.own_debaters if voice.name in names and table.hears(voice)]
     silent = tuple(voice for voice in voices if not table.done(said_name(2, voice.name)))
     if len(silent) == len(voices) and not table.said(2):
-        costs = [table.cost(voice, table.desk.critique(voice, said)) for voice in silent]
+        costs = [table.cost(voice, table.prompt_inputs.critique(voice, said)) for voice in silent]
         total = sum(costs, start=NOTHING)
         if not panel.critique_worth(table.panel, said, total.tokens, table.debate.rules):
             return Conclude(why)
@@ -646,7 +651,7 @@ def _critique(table: Table, said: Sequence[Said], why: Why) -> Move:
     if posted is not None:
         return posted
     if silent:
-        return AskVoices(voices=silent, round=2, why="the answers differ")
+        return AskDebaters(debaters=silent, round=2, why="the answers differ")
     pooled = _settled(table, table.said(1, 2), ())
     return guests_move(table, 2) or Conclude(pooled or why)
 
@@ -692,7 +697,9 @@ def status_of(decision: Decision, notes: Sequence[Note]) -> DebateStatus:
 
 def saved_tokens(table: Table) -> int:
     """By not asking whoever was left, at most."""
-    return sum(table.cost(voice, table.desk.first(voice)).tokens for voice in table.unasked())
+    return sum(
+        table.cost(voice, table.prompt_inputs.first(voice)).tokens for voice in table.unasked()
+    )
 
 
 def _asked(table: Table) -> int:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
-from portico.debate.core.errors import BadDebate, PersonaNotFound
+from portico.debate.core.errors import InvalidDebate, PersonaNotFound
 from portico.kernel.budget import NOTHING, Cost, Tokens
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject
@@ -17,7 +17,7 @@ from portico.kernel.label import PUBLIC, Label
 _MILLION: Final = 1_000_000
 
 
-class VoiceKind(StrEnum):
+class DebaterKind(StrEnum):
     MODEL = "model"
     """Of the agents' registry: `provider:name`."""
     AGENT = "agent"
@@ -40,12 +40,12 @@ class Tariff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
+class Debater:
     """As it takes part in one debate, and as it stays for it."""
 
     name: str
     """Unique in its debate: its target, and `#2` where the same is asked as another persona."""
-    kind: VoiceKind
+    kind: DebaterKind
     target: str
     """What the adapter of its kind asks: `openai:gpt-5`, an agent's name, `claude`, a guest's
     principal."""
@@ -55,8 +55,9 @@ class Voice:
     specialist: bool = False
     """Whether it may veto in a quorum, with evidence."""
     bounded: bool = True
-    """Whether it is held to `most_output`: one that is not is refused unless that is wished."""
-    most_output: int = 1_024
+    """Whether it is held to `max_output_tokens`: one that is not is refused unless that is
+    wished."""
+    max_output_tokens: int = 1_024
     """Tokens of one answer."""
     window: int | None = None
     """Tokens that it can read and write in all; None if nobody knows, or it sees to that itself."""
@@ -67,7 +68,7 @@ class Voice:
 
     def cost(self, *, prompt: int, output: int | None = None) -> Cost:
         """At most, of one answer to a prompt of so many tokens."""
-        most = self.most_output if output is None else output
+        most = self.max_output_tokens if output is None else output
         money = (
             Decimal(0)
             if self.tariff is None
@@ -76,17 +77,17 @@ class Voice:
         return Cost(tokens=Tokens(prompt + most), money=money, calls=1)
 
 
-def narrowest(voices: Iterable[Voice]) -> Voice | None:
+def narrowest(voices: Iterable[Debater]) -> Debater | None:
     """Whose window is the smallest; None where nobody's is known."""
     known = [(each.window, each.name, each) for each in voices if each.window is not None]
     return min(known, key=lambda each: each[:2])[2] if known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceState:
+class DebaterStatus:
     """One that could be asked, and whether it is there."""
 
-    voice: Voice
+    debater: Debater
     available: bool
     why: str | None = None
     """What is wrong, and what to do about it, where it is not there."""
@@ -155,12 +156,12 @@ def merged_text(names: Sequence[str], known: Mapping[str, Persona]) -> str:
 
 
 def dealt(
-    voices: Sequence[Voice], roles: Sequence[str], known: Mapping[str, Persona]
-) -> tuple[Voice, ...]:
+    voices: Sequence[Debater], roles: Sequence[str], known: Mapping[str, Persona]
+) -> tuple[Debater, ...]:
     """Each role goes to the next voice; `target=role` to that one. Where there are more roles than
     voices, the voices speak again, each time as another persona.
 
-    Raises `PersonaNotFound`, `BadDebate`.
+    Raises `PersonaNotFound`, `InvalidDebate`.
     """
     aimed = [role for role in roles if "=" in role]
     free = [_names(role, known) for role in roles if "=" not in role]
@@ -175,7 +176,7 @@ def dealt(
         target, _, said = role.rpartition("=")
         places = [place for place, voice in enumerate(seated) if target in _called(voice)]
         if not places:
-            raise BadDebate(
+            raise InvalidDebate(
                 f"The role {role[:80]!r} is for {target[:80]!r}, who takes no part.",
                 f"Give it to one of: {', '.join(voice.target for voice in voices)}.",
             )
@@ -184,7 +185,7 @@ def dealt(
     return _numbered(seated)
 
 
-def _as(voice: Voice, names: tuple[str, ...], known: Mapping[str, Persona]) -> Voice:
+def _as(voice: Debater, names: tuple[str, ...], known: Mapping[str, Persona]) -> Debater:
     return replace(voice, personas=names, specialist=any(known[name].specialist for name in names))
 
 
@@ -198,11 +199,11 @@ def _names(role: str, known: Mapping[str, Persona]) -> tuple[str, ...]:
     return names
 
 
-def _called(voice: Voice) -> tuple[str, ...]:
+def _called(voice: Debater) -> tuple[str, ...]:
     return voice.name, voice.target, f"{voice.kind}:{voice.target}"
 
 
-def _numbered(voices: Sequence[Voice]) -> tuple[Voice, ...]:
+def _numbered(voices: Sequence[Debater]) -> tuple[Debater, ...]:
     """The same voice a second time is `#2`: names are unique in a debate."""
     seen: dict[str, int] = {}
     named = []
@@ -214,8 +215,8 @@ def _numbered(voices: Sequence[Voice]) -> tuple[Voice, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceAsk:
-    voice: Voice
+class DebaterRequest:
+    debater: Debater
     system: str
     """Who it is and how it answers; as its own system prompt where it has one."""
     prompt: str
@@ -223,7 +224,7 @@ class VoiceAsk:
     """Held to it where the voice can be; else it is told to answer so."""
     prompt_tokens: int
     """Of both, by our count."""
-    most_output: int
+    max_output_tokens: int
     """Enforced: by the server, or the stream is cut."""
     timeout: timedelta
     label: Label
@@ -236,7 +237,7 @@ class VoiceAsk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceReply:
+class DebaterReply:
     text: str
     prompt_tokens: int
     output_tokens: int

@@ -10,8 +10,8 @@ from math import isfinite
 from typing import Final, Self, TypeVar
 
 from portico.debate.core.canonical_answers import folded
-from portico.debate.core.debaters import Voice, VoiceKind, VoiceReply
-from portico.debate.core.errors import BadDebate
+from portico.debate.core.debaters import Debater, DebaterKind, DebaterReply
+from portico.debate.core.errors import InvalidDebate
 from portico.debate.core.questions import (
     USUAL_DEADLINE,
     Cap,
@@ -29,7 +29,7 @@ from portico.kernel.label import Label, meet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class DebaterAnswer:
     voice: str
     round: int
     answer: str
@@ -87,7 +87,7 @@ class Said:
 
 class NoteKind(StrEnum):
     SAID = "said"
-    """A voice's answer: `Said` in its body."""
+    """A voice's answer: `DebaterAnswer` in its body."""
     FAILED = "failed"
     """A voice that gave none: `code`, `why`."""
     SAME = "same"
@@ -162,7 +162,7 @@ class Option:
     key: str
     shown: str
     probability: float
-    voices: tuple[str, ...]
+    debaters: tuple[str, ...]
     """Who gave it, in either round."""
     rationale: str = ""
     """Of the weightiest of them."""
@@ -217,7 +217,7 @@ class Decision:
                     "key": each.key,
                     "shown": each.shown,
                     "probability": each.probability,
-                    "voices": list(each.voices),
+                    "voices": list(each.debaters),
                     "rationale": each.rationale,
                 }
                 for each in self.options
@@ -259,7 +259,7 @@ def _option(value: JsonValue) -> Option:
         key=str(said["key"]),
         shown=str(said["shown"]),
         probability=float(str(said["probability"])),
-        voices=tuple(map(str, _listed(said["voices"]))),
+        debaters=tuple(map(str, _listed(said["voices"]))),
         rationale=str(said["rationale"]),
     )
 
@@ -300,7 +300,7 @@ class Debate:
     id: DebateId
     question: Question
     rules: Rules
-    voices: tuple[Voice, ...]
+    debaters: tuple[Debater, ...]
     """Who may be asked, in the order they were given. Guests are added when they join."""
     guests: int = 0
     """Seats for whoever joins by MCP."""
@@ -310,7 +310,7 @@ class Debate:
     deadline: datetime
     label: Label
     """Of all that is in it; it rises with what its voices read, and never falls."""
-    began: Label | None = None
+    start_label: Label | None = None
     """How secret it was at first; None where nobody knows, and it counts as it is now."""
     untrusted: bool = False
     private: bool = True
@@ -340,7 +340,7 @@ class Debate:
     def learns_from(self) -> Label:
         """How secret debates may be of which its weights are learnt: as it was at first, whatever
         was read in it since, so that it is decided alike whenever it is."""
-        return self.label if self.began is None else meet(self.began, self.label)
+        return self.label if self.start_label is None else meet(self.start_label, self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,13 +384,13 @@ class Reserve:
 
 
 def reserve_for(
-    voice: Voice, texts: tuple[str, ...], output: int, count: Count, *, form: str = ""
+    voice: Debater, texts: tuple[str, ...], output: int, count: Count, *, form: str = ""
 ) -> Reserve:
     """What a guest says costs us nothing. Of the form of an answer nobody knows whether a server
     puts it before its model: there is room for it, and it is charged as far as the server says
     so."""
     counted = sum(count(text) for text in texts)
-    if voice.kind is VoiceKind.GUEST:
+    if voice.kind is DebaterKind.GUEST:
         return Reserve(counted=counted, prompt=0, output=output, cost=NOTHING)
     whole = counted + (count(form) if form else 0)
     whole += sum(count(strange) for text in (*texts, form) if (strange := _not_plain(text)))
@@ -414,11 +414,11 @@ class Charge:
     overrun: int = 0
 
 
-def charged(voice: Voice, reserve: Reserve, reply: VoiceReply) -> Charge:
+def charged(voice: Debater, reserve: Reserve, reply: DebaterReply) -> Charge:
     """Of an answer that came. One that cannot be held to a maximum is charged with all of it."""
     prompt = max(reply.prompt_tokens, reserve.counted)
     output = max(reply.output_tokens, 0)
-    if voice.kind is VoiceKind.GUEST:
+    if voice.kind is DebaterKind.GUEST:
         return Charge(cost=NOTHING, prompt=0, output=0)
     if voice.bounded:
         prompt, output = min(prompt, reserve.prompt), min(output, reserve.output)
@@ -445,7 +445,7 @@ def charged_at_most(reserve: Reserve, known: Cost | None, *, bounded: bool = Tru
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class RemainingBudget:
     """What may still be reserved; None is no limit."""
 
     tokens: int | None = None
@@ -456,18 +456,18 @@ class Left:
             self.money is None or cost.money <= self.money
         )
 
-    def least(self, other: "Left") -> "Left":
-        return Left(_least(self.tokens, other.tokens), _least(self.money, other.money))
+    def least(self, other: "RemainingBudget") -> "RemainingBudget":
+        return RemainingBudget(_least(self.tokens, other.tokens), _least(self.money, other.money))
 
 
-def left_of(cap: Cap, committed: Cost) -> Left:
-    return Left(
+def left_of(cap: Cap, committed: Cost) -> RemainingBudget:
+    return RemainingBudget(
         None if cap.tokens is None else max(cap.tokens - committed.tokens, 0),
         None if cap.money is None else max(cap.money - committed.money, Decimal(0)),
     )
 
 
-def share_of(left: Left, parts: int) -> Cap:
+def share_of(left: RemainingBudget, parts: int) -> Cap:
     """Of what is left, for each of so many."""
     return Cap(
         tokens=None if left.tokens is None else left.tokens // parts,
@@ -516,7 +516,7 @@ class Ballot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownOutcome:
     """A debate whose right answer is known: what weights are learnt from."""
 
     topic: str
@@ -535,14 +535,15 @@ NOBODY: Final = ("none",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DebateWish:
+class DebateSpec:
     question: str
     kind: QuestionKind | None = None
     """None: by its words."""
     choices: tuple[str, ...] = ()
     topic: str = "general"
-    voices: tuple[str, ...] = ()
-    """Their targets, as `Voices.named` takes them; left empty, those of the settings; `NOBODY`."""
+    debaters: tuple[str, ...] = ()
+    """Their targets, as `Debaters.named` takes them; left empty, those of the settings;
+    `NOBODY`."""
     roles: tuple[str, ...] = ()
     """Personas in place of the voices' own: each is dealt to the next voice; `a+b` are merged; and
     `openai:gpt-5=critic` is for that voice."""
@@ -574,7 +575,7 @@ class DebateWish:
 class Usual:
     """What holds where nothing else is wished."""
 
-    voices: tuple[str, ...] = ()
+    debaters: tuple[str, ...] = ()
     """Their targets; none: whoever is there."""
     cap: Cap = field(default_factory=lambda: Cap(tokens=USUAL_TOKENS))
     deadline: timedelta = USUAL_DEADLINE
@@ -582,7 +583,7 @@ class Usual:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceEstimate:
+class DebaterEstimate:
     voice: str
     calls: int
     """At most."""
@@ -595,7 +596,7 @@ class VoiceEstimate:
 class Estimate:
     """Before anything is spent. `most` is never passed; `likely` is what it usually comes to."""
 
-    voices: tuple[VoiceEstimate, ...]
+    debaters: tuple[DebaterEstimate, ...]
     most_tokens: int
     most_money: Decimal
     most_calls: int
@@ -624,7 +625,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeWish:
+class OutcomeSpec:
     right: bool | None = None
     """Whether the decision was right; None where `answer` says what would have been."""
     answer: str | None = None
@@ -633,7 +634,7 @@ class OutcomeWish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayWish:
+class ReplaySpec:
     preset: Preset | None = None
     thoroughness: float | None = None
     without: tuple[str, ...] = ()
@@ -666,23 +667,25 @@ _MATERIAL: Final = 400_000
 """Characters."""
 
 
-def checked(wish: DebateWish) -> None:
-    """Raises `BadDebate`."""
+def checked(wish: DebateSpec) -> None:
+    """Raises `InvalidDebate`."""
     _check_words(wish)
     _check_choices(wish)
     _check_numbers(wish)
     if wish.shared and wish.project is None:
-        raise BadDebate(
+        raise InvalidDebate(
             "Only a debate of a project can be shared with it.",
             "Name the project, or leave `shared`.",
         )
     if wish.analyze and wish.guests:
-        raise BadDebate("An analysis has no guests.", "Leave out `guests`, or ask one question.")
+        raise InvalidDebate(
+            "An analysis has no guests.", "Leave out `guests`, or ask one question."
+        )
     if wish.memory and wish.project is None:
-        raise BadDebate("Memory belongs to a project.", "Name the project that remembers this.")
+        raise InvalidDebate("Memory belongs to a project.", "Name the project that remembers this.")
 
 
-def question_of(wish: DebateWish, material: str) -> Question:
+def question_of(wish: DebateSpec, material: str) -> Question:
     kind = QuestionKind.OPEN if wish.analyze else wish.kind
     return Question(
         text=_clean(wish.question),
@@ -693,55 +696,55 @@ def question_of(wish: DebateWish, material: str) -> Question:
     )
 
 
-def rules_for(wish: DebateWish, kind: QuestionKind, usual: Usual) -> Rules:
+def rules_for(wish: DebateSpec, kind: QuestionKind, usual: Usual) -> Rules:
     """Closed questions are voted on, open ones debated, unless it is said otherwise."""
     preset = wish.preset or (Preset.VOTE if kind.closed else Preset.DEBATE)
     return rules_of(preset, thoroughness_of(wish.thoroughness, usual))
 
 
 def thoroughness_of(wished: float | None, usual: Usual) -> float:
-    """Raises `BadDebate`."""
+    """Raises `InvalidDebate`."""
     value = usual.thoroughness if wished is None else wished
     if not isfinite(value) or not 0 <= value <= 1:
-        raise BadDebate(
+        raise InvalidDebate(
             f"A thoroughness of {value:g} is not between 0 and 1.",
             "0 is quick and cheap, 1 asks everybody; 0.5 is usual.",
         )
     return value
 
 
-def cap_of(wish: DebateWish, usual: Usual) -> Cap:
+def cap_of(wish: DebateSpec, usual: Usual) -> Cap:
     """Where only dollars are said, tokens stay as usual: not everybody's price is known."""
     if wish.cap is None:
         return usual.cap
     return wish.cap if wish.cap.tokens is not None else replace(wish.cap, tokens=usual.cap.tokens)
 
 
-def deadline_of(wish: DebateWish, usual: Usual) -> timedelta:
+def deadline_of(wish: DebateSpec, usual: Usual) -> timedelta:
     return usual.deadline if wish.deadline is None else wish.deadline
 
 
-def _check_words(wish: DebateWish) -> None:
+def _check_words(wish: DebateSpec) -> None:
     if not _clean(wish.question):
-        raise BadDebate("There is no question.", "Say what is to be debated.")
+        raise InvalidDebate("There is no question.", "Say what is to be debated.")
     if len(wish.question) > _QUESTION:
-        raise BadDebate(
+        raise InvalidDebate(
             f"A question has at most {_QUESTION:,} characters.", "Give the rest as material."
         )
     if len(wish.material) > _MATERIAL:
-        raise BadDebate(
+        raise InvalidDebate(
             f"Material has at most {_MATERIAL:,} characters.", "Give the part that matters."
         )
 
 
-def _check_choices(wish: DebateWish) -> None:
+def _check_choices(wish: DebateSpec) -> None:
     if wish.choices and wish.kind not in (None, QuestionKind.CHOICE):
-        raise BadDebate(
+        raise InvalidDebate(
             f"A question of the kind {wish.kind} has no choices.",
             "Leave the choices out, or the kind.",
         )
     if wish.analyze and (wish.choices or wish.kind not in (None, QuestionKind.OPEN)):
-        raise BadDebate(
+        raise InvalidDebate(
             "What is analysed is cut into questions of its own.",
             "Leave out kind and choices, or ask it without `analyze`.",
         )
@@ -751,40 +754,44 @@ def _check_choices(wish: DebateWish) -> None:
 
 def _check_each_choice(choices: tuple[str, ...]) -> None:
     if not 2 <= len(choices) <= MOST:
-        raise BadDebate(f"A choice is among 2 to {MOST}.", "Give each choice once.")
+        raise InvalidDebate(f"A choice is among 2 to {MOST}.", "Give each choice once.")
     if not all(map(_clean, choices)):
-        raise BadDebate("One of the choices is empty.", "Give each choice a text.")
+        raise InvalidDebate("One of the choices is empty.", "Give each choice a text.")
     seen: dict[str, str] = {}
     for choice in choices:
         alike = seen.setdefault(folded(choice), choice)
         if alike is not choice:
-            raise BadDebate(
+            raise InvalidDebate(
                 f"The choices {alike[:80]!r} and {choice[:80]!r} are the same.",
                 "Give each choice once; case and punctuation do not tell them apart.",
             )
 
 
-def _check_numbers(wish: DebateWish) -> None:
+def _check_numbers(wish: DebateSpec) -> None:
     if wish.deadline is not None and not timedelta(0) < wish.deadline <= LONGEST_DEADLINE:
-        raise BadDebate(
+        raise InvalidDebate(
             "A deadline is more than 0 seconds and at most 7 days away.",
             "Leave it out for the usual one, or give it a minute or more.",
         )
     if not 0 <= wish.guests <= MOST:
-        raise BadDebate(f"A debate has 0 to {MOST} guests.", "Say how many may join.")
-    if len(wish.voices) > MOST or len(wish.roles) > MOST:
-        raise BadDebate(f"A debate has at most {MOST} voices.", "Name fewer.")
+        raise InvalidDebate(f"A debate has 0 to {MOST} guests.", "Say how many may join.")
+    if len(wish.debaters) > MOST or len(wish.roles) > MOST:
+        raise InvalidDebate(f"A debate has at most {MOST} voices.", "Name fewer.")
     if not 1 <= wish.parts_most <= 12:
-        raise BadDebate("An analysis has 1 to 12 parts.", "Leave it out for the usual number.")
+        raise InvalidDebate("An analysis has 1 to 12 parts.", "Leave it out for the usual number.")
     if wish.cap is not None:
         _check_cap(wish.cap)
 
 
 def _check_cap(cap: Cap) -> None:
     if cap.tokens is not None and cap.tokens <= 0:
-        raise BadDebate("A budget is more than 0 tokens.", "Ask for an estimate to see how many.")
+        raise InvalidDebate(
+            "A budget is more than 0 tokens.", "Ask for an estimate to see how many."
+        )
     if cap.money is not None and not (cap.money.is_finite() and cap.money > Decimal(0)):
-        raise BadDebate("A budget is more than 0 dollars.", "Ask for an estimate to see how much.")
+        raise InvalidDebate(
+            "A budget is more than 0 dollars.", "Ask for an estimate to see how much."
+        )
 
 
 def _clean(text: str) -> str:

@@ -2,12 +2,12 @@
 
 PorticoError
 ├── DebateNotFound, DebateOver, PersonaNotFound, PersonaExists
-├── BadDebate                what was wished for makes no sense
-├── VoiceNotFound, NoVoices, VoiceUnbounded, VoiceNotCleared
-├── VoiceSilent              a voice gave no answer
-│   └── VoiceAway, VoiceRefused, VoiceBroke
+├── InvalidDebate  what was wished for makes no sense
+├── DebaterNotFound, NoDebaters, DebaterUnbounded, DebaterNotCleared
+├── DebaterSilent  a voice gave no answer
+│   └── DebaterUnavailable, DebaterRefused, DebaterInterrupted
 ├── BudgetTooSmall
-├── NoSeatLeft, NotSeated, NothingAsked
+├── NoSeatLeft, NotSeated, NoAnswerExpected
 └── NothingToReplay
 """
 
@@ -40,9 +40,10 @@ class DebateOver(PorticoError):
         super().__init__(f"{debate} is over.")
 
 
-class BadDebate(PorticoError):
+class InvalidDebate(PorticoError):
     kind = Kind.INVALID
     code = "bad_debate"
+    type_name = "BadDebate"
     title = "No debate can be held like this"
 
     def __init__(self, why: str, fix: str) -> None:
@@ -50,9 +51,10 @@ class BadDebate(PorticoError):
         self.fix = fix
 
 
-class VoiceNotFound(PorticoError):
+class DebaterNotFound(PorticoError):
     kind = Kind.NOT_FOUND
     code = "voice_not_found"
+    type_name = "VoiceNotFound"
     title = "No such voice"
     fix = "`portico debate voices` shows who can be asked."
 
@@ -64,9 +66,10 @@ class VoiceNotFound(PorticoError):
         self.target = target
 
 
-class NoVoices(PorticoError):
+class NoDebaters(PorticoError):
     kind = Kind.CONFLICT
     code = "no_voices"
+    type_name = "NoVoices"
     title = "Too few voices"
     fix = "Set `debate.voices`, or name them; `portico debate voices` shows who is there."
 
@@ -75,9 +78,10 @@ class NoVoices(PorticoError):
         super().__init__(f"{found} of at least {needed} voices can be asked.{told}")
 
 
-class VoiceUnbounded(PorticoError):
+class DebaterUnbounded(PorticoError):
     kind = Kind.INVALID
     code = "voice_unbounded"
+    type_name = "VoiceUnbounded"
     title = "A voice cannot be held to a maximum"
     fix = "Leave it out, or allow it with `unbounded`: what it spends beyond is shown, not stopped."
 
@@ -85,9 +89,10 @@ class VoiceUnbounded(PorticoError):
         super().__init__(f"Nothing can stop {voice} from spending more than the budget has.")
 
 
-class VoiceNotCleared(PorticoError):
+class DebaterNotCleared(PorticoError):
     kind = Kind.DENIED
     code = "voice_not_cleared"
+    type_name = "VoiceNotCleared"
     title = "A voice may not be told this"
     fix = "Ask a voice that is cleared for it, such as a model on this machine."
 
@@ -97,11 +102,12 @@ class VoiceNotCleared(PorticoError):
         """Of an agent, which may have read it after a while."""
 
 
-class VoiceSilent(PorticoError):
+class DebaterSilent(PorticoError):
     """It gave no answer; it may have cost something: None where nobody knows what."""
 
     kind = Kind.UNAVAILABLE
     code = "voice_failed"
+    type_name = "VoiceSilent"
     title = "A voice gave no answer"
 
     def __init__(self, voice: str, why: str, cost: Cost | None = None) -> None:
@@ -111,21 +117,24 @@ class VoiceSilent(PorticoError):
         self.cost = cost
 
 
-class VoiceAway(VoiceSilent):
+class DebaterUnavailable(DebaterSilent):
     code = "voice_away"
+    type_name = "VoiceAway"
     title = "A voice is not there"
 
     def __init__(self, voice: str, why: str, cost: Cost | None = NOTHING) -> None:
         super().__init__(voice, why, cost)
 
 
-class VoiceRefused(VoiceSilent):
+class DebaterRefused(DebaterSilent):
     code = "voice_refused"
+    type_name = "VoiceRefused"
     title = "A voice would not answer"
 
 
-class VoiceBroke(VoiceSilent):
+class DebaterInterrupted(DebaterSilent):
     code = "voice_broke"
+    type_name = "VoiceBroke"
     title = "A voice broke off"
 
 
@@ -184,9 +193,10 @@ class NotSeated(PorticoError):
         super().__init__(f"You have no seat in {debate}.")
 
 
-class NothingAsked(PorticoError):
+class NoAnswerExpected(PorticoError):
     kind = Kind.CONFLICT
     code = "nothing_asked"
+    type_name = "NothingAsked"
     title = "Nothing is asked of you now"
     fix = "`join_debate` again says when it is your turn."
 

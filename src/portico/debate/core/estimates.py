@@ -6,9 +6,9 @@ from typing import Final
 
 from portico.debate.core.analysis import plan_sheet
 from portico.debate.core.conduct import MOST_JUDGED, answers_wanted
-from portico.debate.core.debaters import Persona, Voice, narrowest
-from portico.debate.core.debates import Count, Estimate, Left, VoiceEstimate
-from portico.debate.core.prompts import JUDGE_OUTPUT, Desk
+from portico.debate.core.debaters import Debater, Persona, narrowest
+from portico.debate.core.debates import Count, DebaterEstimate, Estimate, RemainingBudget
+from portico.debate.core.prompts import JUDGE_OUTPUT, PromptInputs
 from portico.debate.core.questions import Cap, Question, QuestionKind, Rules
 from portico.kernel.budget import NOTHING, Cost, Tokens
 
@@ -32,7 +32,7 @@ class Plan:
 
     question: Question
     rules: Rules
-    voices: Sequence[Voice]
+    debaters: Sequence[Debater]
     """Without guests, who cost nothing."""
     personas: Mapping[str, Persona]
     cap: Cap
@@ -40,45 +40,45 @@ class Plan:
     parts: int = 0
     """Of an analysis, at most."""
 
-    def first(self, voice: Voice, count: Count) -> Cost:
+    def first(self, voice: Debater, count: Count) -> Cost:
         return self.desk(count).first(voice).reserve(voice, count).cost
 
-    def desk(self, count: Count) -> Desk:
-        return Desk(
+    def desk(self, count: Count) -> PromptInputs:
+        return PromptInputs(
             question=self.question,
             rules=self.rules,
             personas=self.personas,
             seed=0,
             count=count,
-            narrowest=narrowest(self.voices),
+            narrowest=narrowest(self.debaters),
         )
 
 
 def estimated(plan: Plan, count: Count, notes: Sequence[str] = ()) -> Estimate:
     """Its rows add up to its total."""
-    costs = [_of_voice(plan, voice, count) for voice in plan.voices]
+    costs = [_of_voice(plan, voice, count) for voice in plan.debaters]
     asked = _asked(plan)
     dearest = sorted(range(len(costs)), key=lambda place: -costs[place].tokens)[:asked]
     whole = [cost if place in dearest else NOTHING for place, cost in enumerate(costs)]
-    if plan.voices:
+    if plan.debaters:
         judge = max(range(len(costs)), key=lambda place: costs[place].tokens)
-        whole[judge] += _of_judge(plan, plan.voices[judge], count)
+        whole[judge] += _of_judge(plan, plan.debaters[judge], count)
     if plan.parts:
         whole = [_times(cost, plan.parts) for cost in whole]
     rows = tuple(
-        VoiceEstimate(
+        DebaterEstimate(
             voice=voice.name,
             calls=cost.calls,
             tokens=cost.tokens,
             money=cost.money,
             bounded=voice.bounded,
         )
-        for voice, cost in zip(plan.voices, whole, strict=True)
+        for voice, cost in zip(plan.debaters, whole, strict=True)
     )
     total = sum(whole, start=NOTHING)
     needed, fits = least(plan, count)
     return Estimate(
-        voices=rows,
+        debaters=rows,
         most_tokens=total.tokens,
         most_money=total.money,
         most_calls=total.calls,
@@ -94,30 +94,30 @@ def estimated(plan: Plan, count: Count, notes: Sequence[str] = ()) -> Estimate:
 
 def first_pair(plan: Plan, count: Count) -> tuple[Cost, bool]:
     """What the cheapest pair costs at most, and whether there is room for it."""
-    cheapest = sorted((plan.first(voice, count) for voice in plan.voices), key=_tokens)
+    cheapest = sorted((plan.first(voice, count) for voice in plan.debaters), key=_tokens)
     needed = sum(cheapest[: plan.rules.first], start=NOTHING)
-    return needed, Left(plan.cap.tokens, plan.cap.money).fits(needed)
+    return needed, RemainingBudget(plan.cap.tokens, plan.cap.money).fits(needed)
 
 
 def least(plan: Plan, count: Count) -> tuple[Cost, bool]:
     """What it cannot begin without, and whether there is room for it: the first pair; of an
     analysis the plan before it, whoever makes it, and the text after it."""
     needed, _ = first_pair(plan, count)
-    if plan.parts and plan.voices:
+    if plan.parts and plan.debaters:
         desk, most = plan.desk(count), plan.parts
-        plans = [plan_sheet(desk, each, most).reserve(each, count).cost for each in plan.voices]
-        needed += max(plans, key=_tokens) + text_cost(plan.voices)
-    return needed, Left(plan.cap.tokens, plan.cap.money).fits(needed)
+        plans = [plan_sheet(desk, each, most).reserve(each, count).cost for each in plan.debaters]
+        needed += max(plans, key=_tokens) + text_cost(plan.debaters)
+    return needed, RemainingBudget(plan.cap.tokens, plan.cap.money).fits(needed)
 
 
 def least_named(plan: Plan) -> str:
     return "The plan, a pair and the text" if plan.parts else "The first pair"
 
 
-def text_cost(voices: Sequence[Voice]) -> Cost:
+def text_cost(voices: Sequence[Debater]) -> Cost:
     """What is kept free for the text out of all parts of an analysis."""
-    longest = max(voices, key=lambda voice: voice.most_output)
-    return longest.cost(prompt=_ACROSS * longest.most_output)
+    longest = max(voices, key=lambda voice: voice.max_output_tokens)
+    return longest.cost(prompt=_ACROSS * longest.max_output_tokens)
 
 
 def _tokens(cost: Cost) -> int:
@@ -126,35 +126,35 @@ def _tokens(cost: Cost) -> int:
 
 def _asked(plan: Plan) -> int:
     most = plan.rules.voices_most if plan.question.kind.closed else answers_wanted(plan.rules)
-    return min(most, len(plan.voices))
+    return min(most, len(plan.debaters))
 
 
-def _of_voice(plan: Plan, voice: Voice, count: Count) -> Cost:
+def _of_voice(plan: Plan, voice: Debater, count: Count) -> Cost:
     first = plan.first(voice, count)
     if plan.rules.rounds < 2 or not plan.question.kind.closed:
         return first
-    others = sum(each.most_output for each in plan.voices) - voice.most_output
+    others = sum(each.max_output_tokens for each in plan.debaters) - voice.max_output_tokens
     again = _with_more(voice, first, others)
     return first + again
 
 
-def _of_judge(plan: Plan, judge: Voice, count: Count) -> Cost:
+def _of_judge(plan: Plan, judge: Debater, count: Count) -> Cost:
     """Comparisons, whether answers mean the same, and the text out of them all."""
     base = plan.first(judge, count)
     if plan.question.kind is QuestionKind.TEXT:
         return _times(_with_more(judge, base, JUDGE_OUTPUT), MOST_JUDGED)
-    if plan.question.kind.closed or len(plan.voices) < 2:
+    if plan.question.kind.closed or len(plan.debaters) < 2:
         return NOTHING
-    longest = sorted((voice.most_output for voice in plan.voices), reverse=True)
+    longest = sorted((voice.max_output_tokens for voice in plan.debaters), reverse=True)
     pairs = min(plan.rules.judge_pairs, _asked(plan) * (_asked(plan) - 1) // 2)
     judging = _times(_with_more(judge, base, sum(longest[:2])), 2 * pairs)
     return judging + _with_more(judge, base, sum(longest[: _asked(plan)]))
 
 
-def _with_more(voice: Voice, base: Cost, read: int) -> Cost:
+def _with_more(voice: Debater, base: Cost, read: int) -> Cost:
     """The same question, and so many tokens that others wrote."""
     more = int(read * _MARGIN)
-    prompt = base.tokens - voice.most_output + more
+    prompt = base.tokens - voice.max_output_tokens + more
     return voice.cost(prompt=max(prompt, 0))
 
 
@@ -167,16 +167,16 @@ def _times(cost: Cost, times: int) -> Cost:
 def _likely_calls(plan: Plan) -> int:
     if not plan.question.kind.closed:
         return (_asked(plan) + 2 * plan.rules.judge_pairs + 1) * max(plan.parts, 1)
-    return min(round(plan.rules.first + _LIKELY_WIDER), len(plan.voices))
+    return min(round(plan.rules.first + _LIKELY_WIDER), len(plan.debaters))
 
 
 def _likely_tokens(plan: Plan, count: Count) -> int:
-    if not plan.voices:
+    if not plan.debaters:
         return 0
     each = [
-        (plan.first(voice, count).tokens - voice.most_output) / _MARGIN
-        + voice.most_output * _LIKELY_OUTPUT
-        for voice in plan.voices
+        (plan.first(voice, count).tokens - voice.max_output_tokens) / _MARGIN
+        + voice.max_output_tokens * _LIKELY_OUTPUT
+        for voice in plan.debaters
     ]
     return round(_likely_calls(plan) * sum(each) / len(each))
 
@@ -192,10 +192,10 @@ def _said(plan: Plan, total: Cost, needed: Cost, *, fits: bool) -> Sequence[str]
         said.append(f"Its budget of {cap.tokens:,} tokens holds it to less than it could use.")
     said += [
         f"Nothing can hold {voice.name} to a maximum: what it spends beyond is shown, not stopped."
-        for voice in plan.voices
+        for voice in plan.debaters
         if not voice.bounded
     ]
-    unknown = [voice.name for voice in plan.voices if voice.tariff is None]
+    unknown = [voice.name for voice in plan.debaters if voice.tariff is None]
     if unknown and cap.money is not None:
         said.append(f"Nobody knows what {', '.join(unknown)} costs: it is counted as nothing.")
     return said

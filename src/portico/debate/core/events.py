@@ -19,7 +19,7 @@ class RoundBegan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceAsked:
+class DebaterAsked:
     voice: str
     round: int
     """0 where it is asked for something else than its answer: to judge, to plan, to write."""
@@ -29,7 +29,7 @@ class VoiceAsked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceSpoke:
+class DebaterSpoke:
     """A piece, while it speaks."""
 
     voice: str
@@ -38,7 +38,7 @@ class VoiceSpoke:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceAnswered:
+class DebaterAnswered:
     voice: str
     round: int
     answer: str
@@ -50,7 +50,7 @@ class VoiceAnswered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceFailed:
+class DebaterFailed:
     voice: str
     round: int
     code: str
@@ -58,7 +58,7 @@ class VoiceFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class DebateProgress:
     """How it stands now: for confidence bars and the budget meter."""
 
     options: tuple[tuple[str, float], ...]
@@ -78,7 +78,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GuestsWanted:
+class GuestsInvited:
     seats: int
     """Still free."""
 
@@ -100,48 +100,48 @@ class DebateEnded:
     seconds: float
 
 
-Happening = (
+DebateEvent = (
     RoundBegan
-    | VoiceAsked
-    | VoiceSpoke
-    | VoiceAnswered
-    | VoiceFailed
-    | Standing
+    | DebaterAsked
+    | DebaterSpoke
+    | DebaterAnswered
+    | DebaterFailed
+    | DebateProgress
     | Skipped
-    | GuestsWanted
+    | GuestsInvited
     | PartBegan
     | DebateEnded
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DebateStreamItem:
     cursor: str
-    happening: Happening
+    event: DebateEvent
     label: Label = PUBLIC
     """How secret it is: whoever is told it has read that."""
 
 
-TYPES: Final[Mapping[type[Happening], str]] = {
+TYPES: Final[Mapping[type[DebateEvent], str]] = {
     RoundBegan: "round.began",
-    VoiceAsked: "voice.asked",
-    VoiceSpoke: "voice.spoke",
-    VoiceAnswered: "voice.answered",
-    VoiceFailed: "voice.failed",
-    Standing: "standing",
+    DebaterAsked: "voice.asked",
+    DebaterSpoke: "voice.spoke",
+    DebaterAnswered: "voice.answered",
+    DebaterFailed: "voice.failed",
+    DebateProgress: "standing",
     Skipped: "skipped",
-    GuestsWanted: "guests.wanted",
+    GuestsInvited: "guests.wanted",
     PartBegan: "part.began",
     DebateEnded: "debate.ended",
 }
 
 
-def happening_json(happening: Happening) -> tuple[str, JsonObject]:
+def happening_json(happening: DebateEvent) -> tuple[str, JsonObject]:
     facts = {each.name: getattr(happening, each.name) for each in fields(happening)}
     return TYPES[type(happening)], {name: _plain(value) for name, value in facts.items()}
 
 
-def happening_of(type_: str, facts: JsonObject) -> Happening | None:
+def happening_of(type_: str, facts: JsonObject) -> DebateEvent | None:
     """None for what is no happening of a debate, or of a later version."""
     read = _READ.get(type_)
     return None if read is None else read(facts)
@@ -159,13 +159,13 @@ def _plain(value: object) -> JsonValue:
             return cast("JsonValue", value)  # the rest is JSON already
 
 
-def _round_began(facts: JsonObject) -> Happening:
+def _round_began(facts: JsonObject) -> DebateEvent:
     voices = tuple(map(str, _list(facts["voices"])))
     return RoundBegan(round=_number(facts["round"]), voices=voices)
 
 
-def _voice_asked(facts: JsonObject) -> Happening:
-    return VoiceAsked(
+def _voice_asked(facts: JsonObject) -> DebateEvent:
+    return DebaterAsked(
         voice=str(facts["voice"]),
         round=_number(facts["round"]),
         reserved_tokens=_number(facts["reserved_tokens"]),
@@ -173,14 +173,14 @@ def _voice_asked(facts: JsonObject) -> Happening:
     )
 
 
-def _voice_spoke(facts: JsonObject) -> Happening:
+def _voice_spoke(facts: JsonObject) -> DebateEvent:
     text = str(facts["text"])
-    return VoiceSpoke(voice=str(facts["voice"]), round=_number(facts["round"]), text=text)
+    return DebaterSpoke(voice=str(facts["voice"]), round=_number(facts["round"]), text=text)
 
 
-def _voice_answered(facts: JsonObject) -> Happening:
+def _voice_answered(facts: JsonObject) -> DebateEvent:
     confidence = facts["confidence"]
-    return VoiceAnswered(
+    return DebaterAnswered(
         voice=str(facts["voice"]),
         round=_number(facts["round"]),
         answer=str(facts["answer"]),
@@ -192,14 +192,14 @@ def _voice_answered(facts: JsonObject) -> Happening:
     )
 
 
-def _voice_failed(facts: JsonObject) -> Happening:
+def _voice_failed(facts: JsonObject) -> DebateEvent:
     voice, code, why = (str(facts[name]) for name in ("voice", "code", "why"))
-    return VoiceFailed(voice=voice, round=_number(facts["round"]), code=code, why=why)
+    return DebaterFailed(voice=voice, round=_number(facts["round"]), code=code, why=why)
 
 
-def _standing(facts: JsonObject) -> Happening:
+def _standing(facts: JsonObject) -> DebateEvent:
     tokens, money = facts["cap_tokens"], facts["cap_money"]
-    return Standing(
+    return DebateProgress(
         options=tuple(
             (str(shown), float(str(probability)))
             for shown, probability in map(_list, _list(facts["options"]))
@@ -212,20 +212,20 @@ def _standing(facts: JsonObject) -> Happening:
     )
 
 
-def _skipped(facts: JsonObject) -> Happening:
+def _skipped(facts: JsonObject) -> DebateEvent:
     what, why = str(facts["what"]), str(facts["why"])
     return Skipped(what=what, why=why, saved_tokens=_number(facts["saved_tokens"]))
 
 
-def _guests_wanted(facts: JsonObject) -> Happening:
-    return GuestsWanted(seats=_number(facts["seats"]))
+def _guests_wanted(facts: JsonObject) -> DebateEvent:
+    return GuestsInvited(seats=_number(facts["seats"]))
 
 
-def _part_began(facts: JsonObject) -> Happening:
+def _part_began(facts: JsonObject) -> DebateEvent:
     return PartBegan(debate=str(facts["debate"]), question=str(facts["question"]))
 
 
-def _debate_ended(facts: JsonObject) -> Happening:
+def _debate_ended(facts: JsonObject) -> DebateEvent:
     decision = facts["decision"]
     return DebateEnded(
         decision=Decision.from_json(decision) if isinstance(decision, dict) else None,
@@ -236,7 +236,7 @@ def _debate_ended(facts: JsonObject) -> Happening:
     )
 
 
-_READ: Final[Mapping[str, Callable[[JsonObject], Happening]]] = {
+_READ: Final[Mapping[str, Callable[[JsonObject], DebateEvent]]] = {
     "round.began": _round_began,
     "voice.asked": _voice_asked,
     "voice.spoke": _voice_spoke,

@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.debate.core.debaters import Voice
-from portico.debate.core.debates import Known, Said, Why
+from portico.debate.core.debaters import Debater
+from portico.debate.core.debates import DebaterAnswer, KnownOutcome, Why
 from portico.debate.core.questions import Preset, Question, QuestionKind, Rules
 from portico.debate.core.vote_weights import MOST, Posterior, among, unsaid
 from portico.debate.core.votes import (
     DEEPEST,
     Backing,
     Count,
-    Learnt,
+    LearnedWeighting,
     Outlook,
     Panel,
     backing_of,
@@ -73,11 +73,13 @@ foreseen for a few votes ahead is less than what is learnt, which looks to the e
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    voice: Voice
+    debater: Debater
     why: str
 
 
-def settled(panel: Panel, said: Sequence[Said], left: Sequence[Voice], rules: Rules) -> Why | None:
+def settled(
+    panel: Panel, said: Sequence[DebaterAnswer], left: Sequence[Debater], rules: Rules
+) -> Why | None:
     """Why nobody else need be asked: CERTAIN or LIKELY; else None."""
     if rules.preset is Preset.QUORUM:
         return _quorum_settled(panel, said, left, rules)
@@ -96,10 +98,10 @@ def settled(panel: Panel, said: Sequence[Said], left: Sequence[Voice], rules: Ru
 
 
 def _quorum_settled(
-    panel: Panel, said: Sequence[Said], left: Sequence[Voice], rules: Rules
+    panel: Panel, said: Sequence[DebaterAnswer], left: Sequence[Debater], rules: Rules
 ) -> Why | None:
     """When a quorum is there and nobody who could veto it is left, or none can be reached."""
-    if vetoed(panel.voices, said) is not None:
+    if vetoed(panel.debaters, said) is not None:
         return Why.CERTAIN
     count = counted(panel, said)
     weights = registered(panel, count.k)
@@ -111,7 +113,7 @@ def _quorum_settled(
 
 
 def next_voice(
-    panel: Panel, said: Sequence[Said], left: Sequence[tuple[Voice, int]], rules: Rules
+    panel: Panel, said: Sequence[DebaterAnswer], left: Sequence[tuple[Debater, int]], rules: Rules
 ) -> Next | None:
     """Who adds most for its tokens; None where nobody is worth them. With nothing said yet, the
     first of the blind pair; the second is of another family where there is one."""
@@ -132,7 +134,7 @@ def next_voice(
     return Next(voice, _worth(voice, gain, rules))
 
 
-def _worth(voice: Voice, gain: float, rules: Rules) -> str:
+def _worth(voice: Debater, gain: float, rules: Rules) -> str:
     if rules.preset is Preset.QUORUM:
         return (
             "it may veto: it has to be heard" if voice.specialist else "a quorum counts everybody"
@@ -140,10 +142,10 @@ def _worth(voice: Voice, gain: float, rules: Rules) -> str:
     return f"{gain * 100:.1f} % likelier to be right if it is asked, the most for its tokens"
 
 
-def _blind(panel: Panel, left: Sequence[tuple[Voice, int]]) -> Next:
+def _blind(panel: Panel, left: Sequence[tuple[Debater, int]]) -> Next:
     """The best record, and of equals the cheapest; not of a family that is asked already."""
     there = {each.name for each, _ in left}
-    asked = {each.family for each in panel.voices if each.name not in there}
+    asked = {each.family for each in panel.debaters if each.name not in there}
     k = among(panel.choices, 0)
     voice, _ = min(
         left,
@@ -159,7 +161,7 @@ def _blind(panel: Panel, left: Sequence[tuple[Voice, int]]) -> Next:
     return Next(voice, "nobody has a better record")
 
 
-def _gain(panel: Panel, count: Count, voice: Voice, left: Sequence[tuple[Voice, int]]) -> float:
+def _gain(panel: Panel, count: Count, voice: Debater, left: Sequence[tuple[Debater, int]]) -> float:
     """An answer: the mean over one, two or three more of this one's kind, whichever is best."""
     there = voters(panel, count.votes)
     after = panel.scales.discount([*there, (voice.target, voice.family)])
@@ -178,7 +180,7 @@ def _outlook(count: Count, discount: float) -> Outlook:
     return outlook_of(scores, unsaid(count.k, distinct), count.k - distinct)
 
 
-def critique_worth(panel: Panel, said: Sequence[Said], tokens: int, rules: Rules) -> bool:
+def critique_worth(panel: Panel, said: Sequence[DebaterAnswer], tokens: int, rules: Rules) -> bool:
     """Whether it is split so that a critique round may pay."""
     count = counted(panel, said)
     return tokens > 0 and len(count.scores) > 1 and count.posterior.sureness < rules.stop_at
@@ -188,15 +190,15 @@ def critique_worth(panel: Panel, said: Sequence[Said], tokens: int, rules: Rules
 # arithmetic of the other modules is put together. The session asks this, and nothing below.
 
 
-def panel_of(question: Question, voices: Sequence[Voice], known: Sequence[Known]) -> Panel:
+def panel_of(question: Question, voices: Sequence[Debater], known: Sequence[KnownOutcome]) -> Panel:
     """The most that it takes is to learn: half a second of 500 outcomes. `seated` seats voices for
     another question with what is learnt."""
     return seated(question, voices, learnt_of(known, [each.target for each in voices]))
 
 
-def seated(question: Question, voices: Sequence[Voice], learnt: Learnt) -> Panel:
+def seated(question: Question, voices: Sequence[Debater], learnt: LearnedWeighting) -> Panel:
     return Panel(
-        voices=tuple(voices),
+        debaters=tuple(voices),
         scales=learnt.scales([each.target for each in voices], question.topic),
         choices=_choices(question),
         topic=question.topic,
@@ -214,7 +216,7 @@ def _choices(question: Question) -> int | None:
             return None
 
 
-def standing(panel: Panel, said: Sequence[Said]) -> tuple[tuple[str, float], ...]:
+def standing(panel: Panel, said: Sequence[DebaterAnswer]) -> tuple[tuple[str, float], ...]:
     """Answers (as shown) and their probabilities, likeliest first; what is left is for an answer
     that nobody gave."""
     shown = {each.key: each.shown for each in reversed(said)}

@@ -9,8 +9,8 @@ from math import isfinite
 from typing import Final
 
 from portico.debate.core.canonical_answers import canonical
-from portico.debate.core.debaters import Persona, Voice, VoiceKind, merged_text
-from portico.debate.core.debates import Count, Reserve, Said, reserve_for
+from portico.debate.core.debaters import Debater, DebaterKind, Persona, merged_text
+from portico.debate.core.debates import Count, DebaterAnswer, Reserve, reserve_for
 from portico.debate.core.questions import Preset, Question, QuestionKind, Rules
 from portico.kernel.json import JsonObject
 
@@ -29,21 +29,21 @@ class Sheet:
     system: str
     prompt: str
     schema: JsonObject
-    most_output: int
+    max_output_tokens: int
 
-    def reserve(self, voice: Voice, count: Count) -> Reserve:
+    def reserve(self, voice: Debater, count: Count) -> Reserve:
         texts, form = (self.system, self.prompt), json.dumps(self.schema, ensure_ascii=False)
-        return reserve_for(voice, texts, self.most_output, count, form=form)
+        return reserve_for(voice, texts, self.max_output_tokens, count, form=form)
 
-    def beyond(self, voice: Voice, count: Count) -> int:
+    def beyond(self, voice: Debater, count: Count) -> int:
         """Tokens by which it does not fit into the voice's window, with its answer."""
         if voice.window is None:
             return 0
-        return max(self.reserve(voice, count).prompt + self.most_output - voice.window, 0)
+        return max(self.reserve(voice, count).prompt + self.max_output_tokens - voice.window, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class PromptInputs:
     """What every sheet of a debate is written from."""
 
     question: Question
@@ -52,34 +52,34 @@ class Desk:
     seed: int
     count: Count = len
     """No text has more tokens than characters."""
-    narrowest: Voice | None = None
+    narrowest: Debater | None = None
     """Of those that may judge, the one with the smallest window: what they read fits into it,
     whoever of them it is."""
 
-    def first(self, voice: Voice, *, short: bool = False) -> Sheet:
+    def first(self, voice: Debater, *, short: bool = False) -> Sheet:
         """Blind: nobody's answer is in it. A short one has only the beginning of the material."""
         return self._first(voice, self.shown_to(voice, short=short))
 
-    def shown_to(self, voice: Voice, *, short: bool = False) -> int:
+    def shown_to(self, voice: Debater, *, short: bool = False) -> int:
         """Characters of the material that it reads at first: what its window has room for."""
         whole = len(self.question.material)
         most = min(max(whole // 4, SHORTEST), whole) if short else whole
         return self._room(lambda shown: self._first(voice, shown), voice, most)
 
-    def _first(self, voice: Voice, shown: int) -> Sheet:
+    def _first(self, voice: Debater, shown: int) -> Sheet:
         parts = [self._asked(), self.material(shown), self._form(voice, again=False)]
         return Sheet(
             system=self._system(voice),
             prompt=_joined(parts),
             schema=self._schema(voice, again=False),
-            most_output=voice.most_output,
+            max_output_tokens=voice.max_output_tokens,
         )
 
-    def fitting(self, made: Callable[[int], Sheet], reader: Voice | None) -> Sheet:
+    def fitting(self, made: Callable[[int], Sheet], reader: Debater | None) -> Sheet:
         """One with as much of the material as the window of whoever reads it has room for."""
         return made(self._room(made, reader, len(self.question.material)))
 
-    def _room(self, made: Callable[[int], Sheet], reader: Voice | None, most: int) -> int:
+    def _room(self, made: Callable[[int], Sheet], reader: Debater | None, most: int) -> int:
         if reader is None or reader.window is None or not most:
             return most
         sheet, bare = made(most), made(0)
@@ -87,13 +87,13 @@ class Desk:
             return most
         without = bare.reserve(reader, self.count).prompt
         takes = sheet.reserve(reader, self.count).prompt - without
-        free = max(reader.window - bare.most_output - without, 0)
+        free = max(reader.window - bare.max_output_tokens - without, 0)
         shown = min(most, most * free // max(takes, 1))
         while shown and made(shown).beyond(reader, self.count):
             shown = shown * 9 // 10
         return shown
 
-    def critique(self, voice: Voice, said: Sequence[Said]) -> Sheet:
+    def critique(self, voice: Debater, said: Sequence[DebaterAnswer]) -> Sheet:
         """What others have answered, each answer once, without names, counts or confidence, and in
         an order that says nothing."""
         own = next(each for each in said if each.voice == voice.name)
@@ -122,7 +122,7 @@ class Desk:
                 system=self._system(voice),
                 prompt=_joined([self._asked(), self.material(shown), *before]),
                 schema=self._schema(voice, again=True),
-                most_output=voice.most_output,
+                max_output_tokens=voice.max_output_tokens,
             )
 
         return self.fitting(made, voice)
@@ -140,7 +140,7 @@ class Desk:
         ]
         return _judging(_joined(parts), {"same": {"type": "boolean"}})
 
-    def better(self, one: Said, other: Said) -> Sheet:
+    def better(self, one: DebaterAnswer, other: DebaterAnswer) -> Sheet:
         """Which of two answers is better. Each pair is asked in both orders."""
         compared = [
             f"Answer A:\n{self.quoted(one.answer)}",
@@ -160,7 +160,7 @@ class Desk:
 
         return self.fitting(made, self.narrowest)
 
-    def synthesis(self, voice: Voice, said: Sequence[Said]) -> Sheet:
+    def synthesis(self, voice: Debater, said: Sequence[DebaterAnswer]) -> Sheet:
         """One answer out of several, the best first."""
         shown = [
             f"Answer {letter}:\n{self.quoted(each.answer)}"
@@ -184,7 +184,7 @@ class Desk:
                 system=_WRITER,
                 prompt=_joined([self._asked(), self.material(shown), *told]),
                 schema=_object({"text": {"type": "string"}}),
-                most_output=voice.most_output,
+                max_output_tokens=voice.max_output_tokens,
             )
 
         return self.fitting(made, self.narrowest)
@@ -195,9 +195,11 @@ class Desk:
         mark = hashlib.sha256(f"mark {self.seed} {text}".encode("utf-8", "replace")).hexdigest()[:8]
         return f"<<{mark} {text} {mark}>>"
 
-    def _others(self, voice: Voice, own: Said, said: Sequence[Said]) -> Sequence[Said]:
+    def _others(
+        self, voice: Debater, own: DebaterAnswer, said: Sequence[DebaterAnswer]
+    ) -> Sequence[DebaterAnswer]:
         """The longest reason of each other answer, shuffled."""
-        by_key: dict[str, Said] = {}
+        by_key: dict[str, DebaterAnswer] = {}
         for each in said:
             known = by_key.get(each.key)
             if each.key != own.key and (
@@ -205,12 +207,12 @@ class Desk:
             ):
                 by_key[each.key] = each
 
-        def place(each: Said) -> bytes:
+        def place(each: DebaterAnswer) -> bytes:
             return hashlib.sha256(f"{self.seed} {voice.name} {each.key}".encode()).digest()
 
         return sorted(by_key.values(), key=place)
 
-    def _system(self, voice: Voice) -> str:
+    def _system(self, voice: Debater) -> str:
         persona = merged_text(voice.personas, self.personas)
         return _joined(
             [
@@ -244,7 +246,7 @@ class Desk:
         more = f"\n[{left_out} more characters are left out]" if left_out > 0 else ""
         return f"Material:\n{self.quoted(material[:shown] + more)}"
 
-    def _form(self, voice: Voice, *, again: bool) -> str:
+    def _form(self, voice: Debater, *, again: bool) -> str:
         fields = [
             '"rationale": "why, in a few sentences"',
             '"evidence": ["what supports it"]',
@@ -260,12 +262,12 @@ class Desk:
             )
         how = (
             "Answer where you have joined, by these fields; this is no text to write out:"
-            if voice.kind is VoiceKind.GUEST
+            if voice.kind is DebaterKind.GUEST
             else "Answer with one JSON object and nothing else:"
         )
         return how + "\n{" + ",\n ".join(fields) + "}"
 
-    def _schema(self, voice: Voice, *, again: bool) -> JsonObject:
+    def _schema(self, voice: Debater, *, again: bool) -> JsonObject:
         fields: dict[str, JsonObject] = {
             "rationale": {"type": "string"},
             "evidence": {"type": "array", "items": {"type": "string"}},
@@ -286,7 +288,7 @@ class Desk:
         choices = listed.get(self.question.kind)
         return {"type": "string"} if choices is None else {"type": "string", "enum": choices}
 
-    def _may_veto(self, voice: Voice) -> bool:
+    def _may_veto(self, voice: Debater) -> bool:
         return voice.specialist and self.rules.preset is Preset.QUORUM
 
 
@@ -308,7 +310,9 @@ _JUDGE: Final = (
 
 
 def _judging(prompt: str, fields: JsonObject) -> Sheet:
-    return Sheet(system=_JUDGE, prompt=prompt, schema=_object(fields), most_output=JUDGE_OUTPUT)
+    return Sheet(
+        system=_JUDGE, prompt=prompt, schema=_object(fields), max_output_tokens=JUDGE_OUTPUT
+    )
 
 
 def _object(fields: JsonObject) -> JsonObject:
@@ -361,8 +365,8 @@ class Unusable:
 
 
 def read_said(
-    text: str, question: Question, voice: str, round_: int, *, first: Said | None = None
-) -> Said | Unusable:
+    text: str, question: Question, voice: str, round_: int, *, first: DebaterAnswer | None = None
+) -> DebaterAnswer | Unusable:
     """As it is counted. In the critique round, an answer that was changed without naming an error
     counts as the `first` one."""
     vote = read_vote(text, question)
@@ -372,8 +376,8 @@ def read_said(
 
 
 def said_of(
-    vote: Vote, question: Question, voice: str, round_: int, *, first: Said | None = None
-) -> Said | Unusable:
+    vote: Vote, question: Question, voice: str, round_: int, *, first: DebaterAnswer | None = None
+) -> DebaterAnswer | Unusable:
     its = canonical(question, vote.answer)
     if its is None:
         return _none_of_them(vote.answer, question)
@@ -382,7 +386,7 @@ def said_of(
         key, shown = voice, vote.answer
     elif first is not None and key != first.key and not vote.changed_because:
         key, shown = first.key, first.shown
-    return Said(
+    return DebaterAnswer(
         voice=voice,
         round=round_,
         answer=vote.answer,
@@ -581,7 +585,9 @@ _DISSENT: Final = 400
 _JUDGED: Final = Unusable("unreadable", "it did not say which.")
 
 
-def reading_said(question: Question, voice: str, round_: int, first: Said | None) -> Reading:
+def reading_said(
+    question: Question, voice: str, round_: int, first: DebaterAnswer | None
+) -> Reading:
     def read(text: str) -> JsonObject | Unusable:
         said = read_said(text, question, voice, round_, first=first)
         return said if isinstance(said, Unusable) else said.as_json()
@@ -589,7 +595,7 @@ def reading_said(question: Question, voice: str, round_: int, first: Said | None
     return read
 
 
-def reading_same(one: Said, other: Said) -> Reading:
+def reading_same(one: DebaterAnswer, other: DebaterAnswer) -> Reading:
     def read(text: str) -> JsonObject | Unusable:
         same = read_field(text, "same")
         if not isinstance(same, bool):
@@ -599,7 +605,7 @@ def reading_same(one: Said, other: Said) -> Reading:
     return read
 
 
-def reading_better(one: Said, other: Said) -> Reading:
+def reading_better(one: DebaterAnswer, other: DebaterAnswer) -> Reading:
     def read(text: str) -> JsonObject | Unusable:
         said = read_field(text, "better")
         which = {"a": one.voice, "b": other.voice, "tie": None}
@@ -613,7 +619,7 @@ def reading_better(one: Said, other: Said) -> Reading:
     return read
 
 
-def reading_synthesis(by: str, said: Sequence[Said]) -> Reading:
+def reading_synthesis(by: str, said: Sequence[DebaterAnswer]) -> Reading:
     """With what the others said, in short and in their own words: whoever wrote it may have left
     out what did not fit."""
 

@@ -9,9 +9,9 @@ from typing import Final
 from portico.debate.core.conduct import (
     SYNTHESIS,
     AskBetter,
+    AskDebaters,
     AskGuests,
     AskSame,
-    AskVoices,
     AwaitGuests,
     Compare,
     Conclude,
@@ -29,8 +29,16 @@ from portico.debate.core.conduct import (
     skipped_words,
     verdict_words,
 )
-from portico.debate.core.debaters import Persona, VoiceKind
-from portico.debate.core.debates import Debate, Decision, Left, Note, NoteKind, Said, WholeDebate
+from portico.debate.core.debaters import DebaterKind, Persona
+from portico.debate.core.debates import (
+    Debate,
+    DebaterAnswer,
+    Decision,
+    Note,
+    NoteKind,
+    RemainingBudget,
+    WholeDebate,
+)
 from portico.debate.core.questions import Rules
 from portico.debate.core.votes import Panel
 from portico.kernel.budget import NOTHING, Cost
@@ -60,15 +68,17 @@ class Rehearsal:
     count: Callable[[str], int]
 
     def __call__(self) -> Again:
-        names = {voice.name for voice in self.panel.voices}
+        names = {voice.name for voice in self.panel.debaters}
         then = {note.name: note for note in self.whole.notes}
-        debate = replace(self.whole.debate, rules=self.rules, voices=self.panel.voices, guests=0)
+        debate = replace(
+            self.whole.debate, rules=self.rules, debaters=self.panel.debaters, guests=0
+        )
         table = Table(
             debate=debate,
             notes=(),
             panel=self.panel,
             personas=self.personas,
-            left=Left(),
+            left=RemainingBudget(),
             count=self.count,
             now=debate.started_at,
             posted=frozenset(said_name(1, name) for name in names),
@@ -84,7 +94,7 @@ class Rehearsal:
 
 def _of_guests(whole: WholeDebate, names: set[str]) -> tuple[Note, ...]:
     """What they said in the first round is there from the beginning, as it cost nothing."""
-    guests = {v.name for v in whole.debate.voices if v.kind is VoiceKind.GUEST} & names
+    guests = {v.name for v in whole.debate.debaters if v.kind is DebaterKind.GUEST} & names
     return tuple(note for note in whole.notes if note.voice in guests and note.round == 1)
 
 
@@ -105,10 +115,10 @@ def _answered(
 def _wanted(debate: Debate, move: Move) -> Sequence[tuple[str, str]]:
     """The notes that it would have led to, and what to say if they are not there."""
     match move:
-        case AskVoices(voices=voices, round=round_):
+        case AskDebaters(debaters=voices, round=round_):
             ways = {1: "would have been asked, and was not.", 2: "was asked for no critique."}
             return [(said_name(round_, v.name), f"{v.name} {ways[round_]}") for v in voices]
-        case AskGuests(voices=voices, round=round_):
+        case AskGuests(debaters=voices, round=round_):
             return [(said_name(round_, voice.name), "") for voice in voices]
         case AwaitGuests(round=round_):
             return [(f"guests:{round_}", "")]
@@ -166,7 +176,7 @@ def _head(its: Debate) -> str:
         + (f", as {' and '.join(voice.personas)}" if voice.personas else "")
         + ("" if voice.bounded else ", not held to a maximum")
         + ")"
-        for voice in its.voices
+        for voice in its.debaters
     ]
     lines = [
         f"# {its.id}",
@@ -233,7 +243,7 @@ def _judgement_text(note: Note) -> str:
 
 
 def _said(note: Note, at: str) -> str:
-    said = Said.from_json(note.body)
+    said = DebaterAnswer.from_json(note.body)
     sure = "" if said.confidence is None else f", {percent(said.confidence)} sure by its own word"
     lines = [
         f"{at} {said.voice}, round {said.round}{sure} ({_paid(note)}):",
@@ -310,7 +320,7 @@ def _end(its: Debate) -> str:
 def _options(decision: Decision) -> Sequence[str]:
     lines = [
         f"  {percent(option.probability)}  {' '.join(option.shown.split())[:200]}"
-        f"  ({', '.join(option.voices)})"
+        f"  ({', '.join(option.debaters)})"
         for option in decision.options
     ]
     lines.append(

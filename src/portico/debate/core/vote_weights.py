@@ -16,11 +16,11 @@ from portico.debate.core.canonical_answers import canonical
 from portico.debate.core.debates import (
     Ballot,
     Debate,
-    Known,
+    DebaterAnswer,
+    KnownOutcome,
     Note,
     NoteKind,
     Outcome,
-    Said,
     WholeDebate,
 )
 from portico.debate.core.questions import Question, QuestionKind
@@ -220,7 +220,7 @@ class Records:
     """How often everybody is right there."""
     leads: Mapping[str, float] = field(default_factory=dict)
     """How much oftener each voice is right than others on the same topics."""
-    voices: Mapping[str, Tally] = field(default_factory=dict)
+    debaters: Mapping[str, Tally] = field(default_factory=dict)
     both: Mapping[tuple[str, str], Tally] = field(default_factory=dict)
     """By voice and topic."""
 
@@ -232,18 +232,18 @@ class Records:
         return self.both.get((voice, topic), Tally()).towards(shifted, SHRINK_BOTH)
 
 
-def ages(known: Sequence[Known]) -> Sequence[float]:
+def ages(known: Sequence[KnownOutcome]) -> Sequence[float]:
     """What each still counts, the newest last: half after so many newer ones."""
     newest = len(known) - 1
     return [0.5 ** ((newest - at) / HALF_LIFE) for at in range(len(known))]
 
 
-def first_answers(known: Known) -> Iterable[Ballot]:
+def first_answers(known: KnownOutcome) -> Iterable[Ballot]:
     """A record is of what a voice says by itself."""
     return (each for each in known.ballots if each.round == 1)
 
 
-def records_of(known: Sequence[Known]) -> Records:
+def records_of(known: Sequence[KnownOutcome]) -> Records:
     """Oldest first. However many voices took part, one outcome tells of everybody and of a topic
     once: they err together."""
     everyone = Tally()
@@ -262,7 +262,7 @@ def records_of(known: Sequence[Known]) -> Records:
     usual = everyone.towards(USUAL)
     there = {topic: each.towards(usual) for topic, each in topics.items()}
     return Records(
-        usual=usual, topics=there, leads=_leads(there, voices, both), voices=voices, both=both
+        usual=usual, topics=there, leads=_leads(there, voices, both), debaters=voices, both=both
     )
 
 
@@ -338,7 +338,7 @@ class Calibration:
         return min(max(sure / plain, 1 - MOST), 1 + MOST)
 
 
-def calibration_of(known: Sequence[Known]) -> Calibration:
+def calibration_of(known: Sequence[KnownOutcome]) -> Calibration:
     bands: dict[tuple[str, int], Tally] = defaultdict(Tally)
     for one, much in zip(known, ages(known), strict=True):
         for ballot in first_answers(one):
@@ -419,12 +419,12 @@ class _Both:
 class Kinship:
     """How much voices err together."""
 
-    learnt: Mapping[tuple[str, str], _Both] = field(default_factory=dict)
+    learned: Mapping[tuple[str, str], _Both] = field(default_factory=dict)
 
     def of(self, one: tuple[str, str], other: tuple[str, str]) -> float:
         """Each a target and its family."""
         usual = SAME_FAMILY if one[1] == other[1] else ACROSS
-        seen = self.learnt.get((min(one[0], other[0]), max(one[0], other[0])))
+        seen = self.learned.get((min(one[0], other[0]), max(one[0], other[0])))
         if seen is None:
             return usual
         found = (seen.times * seen.correlation + CORRELATION_SHRINKAGE * usual) / (
@@ -433,7 +433,7 @@ class Kinship:
         return min(max(found, 0.0), 1.0)
 
 
-def kinship_of(known: Iterable[Known]) -> Kinship:
+def kinship_of(known: Iterable[KnownOutcome]) -> Kinship:
     seen: dict[tuple[str, str], _Both] = defaultdict(_Both)
     for each in known:
         wrong = {one.voice: one.key != each.right for one in first_answers(each)}
@@ -539,7 +539,7 @@ class Vote:
     """Of the voice's one vote: half of it stays with its first answer if it changed its mind."""
 
 
-def pooled(said: Sequence[Said]) -> Sequence[Vote]:
+def pooled(said: Sequence[DebaterAnswer]) -> Sequence[Vote]:
     """In the order of first answers. Who changes without naming an error has not changed."""
     later = {each.voice: each for each in said if each.round > 1}
     votes: list[Vote] = []
@@ -577,7 +577,7 @@ class Verdict:
     """How many each decided right, of those that it had not seen."""
 
 
-def shared(known: Sequence[Known], targets: Sequence[str]) -> Sequence[Known]:
+def shared(known: Sequence[KnownOutcome], targets: Sequence[str]) -> Sequence[KnownOutcome]:
     """The newest that at least two of these took part in."""
     among_us = frozenset(targets)
     found = [
@@ -586,7 +586,7 @@ def shared(known: Sequence[Known], targets: Sequence[str]) -> Sequence[Known]:
     return found[-NEWEST:]
 
 
-def trusted(known: Sequence[Known], targets: Sequence[str]) -> Verdict | None:
+def trusted(known: Sequence[KnownOutcome], targets: Sequence[str]) -> Verdict | None:
     """None while too little is known."""
     seen = shared(known, targets)
     if len(seen) < ENOUGH:
@@ -611,11 +611,13 @@ def trusted(known: Sequence[Known], targets: Sequence[str]) -> Verdict | None:
 
 def _one_leads(records: Records, targets: Sequence[str]) -> bool:
     """Of voices with the same record none is the best."""
-    rates = sorted(records.voices.get(each, Tally()).towards(0.5) for each in set(targets))
+    rates = sorted(records.debaters.get(each, Tally()).towards(0.5) for each in set(targets))
     return rates[-1] - rates[-2] >= _LEAD
 
 
-def fit(known: Sequence[Known], targets: Sequence[str], records: Records) -> Mapping[str, float]:
+def fit(
+    known: Sequence[KnownOutcome], targets: Sequence[str], records: Records
+) -> Mapping[str, float]:
     among_us = frozenset(targets)
     ballots = [
         _ballots(each, among_us, records, much)
@@ -624,7 +626,9 @@ def fit(known: Sequence[Known], targets: Sequence[str], records: Records) -> Map
     return stretches(sorted(among_us), ballots)
 
 
-def _ballots(known: Known, targets: frozenset[str], records: Records, much: float) -> Ballots:
+def _ballots(
+    known: KnownOutcome, targets: frozenset[str], records: Records, much: float
+) -> Ballots:
     votes = [each for each in first_answers(known) if each.voice in targets]
     keys = list(dict.fromkeys(each.key for each in votes))
     k = among(known.choices, len(keys))
@@ -641,7 +645,7 @@ def _ballots(known: Known, targets: frozenset[str], records: Records, much: floa
 
 
 def _decided(
-    known: Known, targets: Sequence[str], records: Records, fitted: Mapping[str, float]
+    known: KnownOutcome, targets: Sequence[str], records: Records, fitted: Mapping[str, float]
 ) -> Mapping[Rule, float]:
     """What each rule would have got for it: a tie that the right answer is in counts in part."""
     plain = scales_of(records, sorted(set(targets)), known.topic)
@@ -680,15 +684,17 @@ def pair_name(one: str, other: str, seed: int) -> str:
     return hashlib.sha256(both.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-def matched(debate: Debate, said: Sequence[Said], notes: Sequence[Note]) -> tuple[Said, ...]:
+def matched(
+    debate: Debate, said: Sequence[DebaterAnswer], notes: Sequence[Note]
+) -> tuple[DebaterAnswer, ...]:
     """As they are counted: equal texts of an open question are one answer, before any judge looks
     at them, and go by the first of their voices."""
     return merged(said if debate.question.kind.closed else _by_text(debate, said), notes)
 
 
-def _by_text(debate: Debate, said: Sequence[Said]) -> Sequence[Said]:
-    order = {voice.name: place for place, voice in enumerate(debate.voices)}
-    first: dict[str, Said] = {}
+def _by_text(debate: Debate, said: Sequence[DebaterAnswer]) -> Sequence[DebaterAnswer]:
+    order = {voice.name: place for place, voice in enumerate(debate.debaters)}
+    first: dict[str, DebaterAnswer] = {}
     for each in sorted(said, key=lambda each: order.get(each.voice, len(order))):
         first.setdefault(plain_text(each.answer), each)
     return [replace(each, key=first[plain_text(each.answer)].key) for each in said]
@@ -701,7 +707,7 @@ def plain_text(text: str) -> str:
     return " ".join(word.lstrip(_AROUND).rstrip(_AFTER) or word for word in words)
 
 
-def merged(said: Sequence[Said], notes: Sequence[Note]) -> tuple[Said, ...]:
+def merged(said: Sequence[DebaterAnswer], notes: Sequence[Note]) -> tuple[DebaterAnswer, ...]:
     """With one key for all that mean the same, and what the first of them is shown as."""
     heads = _heads(notes)
     shown: dict[str, str] = {}
@@ -744,16 +750,18 @@ def _head(heads: dict[str, str], key: str) -> str:
     return key
 
 
-def known_of(whole: WholeDebate, outcome: Outcome) -> Known:
+def known_of(whole: WholeDebate, outcome: Outcome) -> KnownOutcome:
     """Each answer under the name of its voice's record, in the order in which they came."""
-    targets = {voice.name: voice.target for voice in whole.debate.voices}
-    every = [Said.from_json(note.body) for note in whole.notes if note.kind is NoteKind.SAID]
+    targets = {voice.name: voice.target for voice in whole.debate.debaters}
+    every = [
+        DebaterAnswer.from_json(note.body) for note in whole.notes if note.kind is NoteKind.SAID
+    ]
     said = matched(whole.debate, every, whole.notes)
     question, right = whole.debate.question, _right(whole, outcome)
     if right is None and not outcome.decided_right and outcome.right is None:
         # It was wrong, and nobody has said what is right: of the others nothing is known.
         said = tuple(each for each in said if each.key == _decided_key(whole))
-    return Known(
+    return KnownOutcome(
         topic=question.topic,
         ballots=tuple(
             Ballot(

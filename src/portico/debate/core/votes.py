@@ -9,8 +9,8 @@ from itertools import combinations, pairwise
 from math import exp, log
 from typing import Final
 
-from portico.debate.core.debaters import Voice
-from portico.debate.core.debates import Decision, Known, Option, Said, Verdict, Why
+from portico.debate.core.debaters import Debater
+from portico.debate.core.debates import DebaterAnswer, Decision, KnownOutcome, Option, Verdict, Why
 from portico.debate.core.questions import Preset, Rules
 from portico.debate.core.vote_weights import (
     Calibration,
@@ -113,7 +113,7 @@ class Backing:
 
 
 def backing(
-    voices: Sequence[Voice], weights: Mapping[str, float], shares: Mapping[str, float]
+    voices: Sequence[Debater], weights: Mapping[str, float], shares: Mapping[str, float]
 ) -> Backing:
     """`shares`: how much of its vote each voice gives to the answer."""
     registered = sum(weights[each.name] for each in voices)
@@ -122,7 +122,7 @@ def backing(
     return Backing(given / registered if registered else 0.0, len(families))
 
 
-def vetoed(voices: Sequence[Voice], said: Sequence[Said]) -> Said | None:
+def vetoed(voices: Sequence[Debater], said: Sequence[DebaterAnswer]) -> DebaterAnswer | None:
     """The first objection of a specialist that comes with evidence."""
     specialists = {each.name for each in voices if each.specialist}
     return next(
@@ -135,13 +135,13 @@ def vetoed(voices: Sequence[Voice], said: Sequence[Said]) -> Said | None:
     )
 
 
-def all_specialists(voices: Sequence[Voice], said: Sequence[Said]) -> bool:
+def all_specialists(voices: Sequence[Debater], said: Sequence[DebaterAnswer]) -> bool:
     """Whether everybody who may veto was heard."""
     heard = {each.voice for each in said}
     return all(each.name in heard for each in voices if each.specialist)
 
 
-def could_reach(now: Backing, left: Collection[Voice], weights: Mapping[str, float]) -> Backing:
+def could_reach(now: Backing, left: Collection[Debater], weights: Mapping[str, float]) -> Backing:
     """If everybody who is left were for it."""
     registered = sum(weights.values())
     more = sum(weights[each.name] for each in left)
@@ -269,7 +269,7 @@ class Tallied:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lesson:
+class OpenAnswerModel:
     likely: Signs
     worth: Signs
 
@@ -283,7 +283,7 @@ class Lesson:
 
 
 @lru_cache(maxsize=4_096)
-def _posterior(lesson: Lesson, tallied: Tallied) -> Posterior:
+def _posterior(lesson: OpenAnswerModel, tallied: Tallied) -> Posterior:
     """Remembered: a session asks several things of the same votes."""
     options = _options(tallied)
     chances = probabilities([score(lesson.likely, each) for each in options])
@@ -361,19 +361,19 @@ def _state(tallied: Tallied, posterior: Posterior) -> Signs:
     return signs
 
 
-def lesson_of(known: Sequence[Known]) -> Lesson | None:
+def lesson_of(known: Sequence[KnownOutcome]) -> OpenAnswerModel | None:
     """Of questions without choices; None while there are too few."""
     taught = [each for each in known if each.choices is None and len(_keys(each)) > 1]
     if len(taught) < ENOUGH:
         return None
     likely = choose_between([case for each in taught for case in _cases(each)], _ROUNDS)
-    first = Lesson(likely, {})
-    return Lesson(
+    first = OpenAnswerModel(likely, {})
+    return OpenAnswerModel(
         likely, least_squares([row for each in taught for row in _worth(first, each)], _RIDGE)
     )
 
 
-def _keys(known: Known) -> Sequence[str]:
+def _keys(known: KnownOutcome) -> Sequence[str]:
     return [each.key for each in first_answers(known)]
 
 
@@ -385,7 +385,7 @@ def tallied_keys(keys: Sequence[str], topic: str) -> Tallied:
     return Tallied(tuple(votes.items()), len(keys), topic)
 
 
-def _cases(known: Known) -> Sequence[Case]:
+def _cases(known: KnownOutcome) -> Sequence[Case]:
     """How it stood after each answer from the second on."""
     keys = _keys(known)
     cases: list[Case] = []
@@ -397,7 +397,7 @@ def _cases(known: Known) -> Sequence[Case]:
     return cases
 
 
-def _worth(lesson: Lesson, known: Known) -> Sequence[tuple[Signs, float]]:
+def _worth(lesson: OpenAnswerModel, known: KnownOutcome) -> Sequence[tuple[Signs, float]]:
     """Blind answers might as well have come in another order: all that begin elsewhere count."""
     keys = _keys(known)
     return [
@@ -408,7 +408,7 @@ def _worth(lesson: Lesson, known: Known) -> Sequence[tuple[Signs, float]]:
 
 
 def _worth_in_order(
-    lesson: Lesson, keys: Sequence[str], known: Known
+    lesson: OpenAnswerModel, keys: Sequence[str], known: KnownOutcome
 ) -> Sequence[tuple[Signs, float]]:
     """From each state on to where two agree, or to the end: half what it turned out to be, half
     what it was likely to be, which is less a matter of luck."""
@@ -432,15 +432,15 @@ def _agreed(tallied: Tallied) -> bool:
 class Panel:
     """Learnt from what is known: see `panel_of`."""
 
-    voices: tuple[Voice, ...]
+    debaters: tuple[Debater, ...]
     scales: Scales
     choices: int | None = None
     """How many there are; None if the answer is free."""
     topic: str = "general"
-    lesson: Lesson | None = None
+    lesson: OpenAnswerModel | None = None
 
-    def voice(self, name: str) -> Voice:
-        return next(each for each in self.voices if each.name == name)
+    def voice(self, name: str) -> Debater:
+        return next(each for each in self.debaters if each.name == name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,7 +456,7 @@ class Count:
     """Of those who answered."""
 
 
-def counted(panel: Panel, said: Sequence[Said]) -> Count:
+def counted(panel: Panel, said: Sequence[DebaterAnswer]) -> Count:
     votes = pooled(said)
     distinct = len({each.key for each in votes})
     k = among(panel.choices, distinct)
@@ -472,7 +472,7 @@ def counted(panel: Panel, said: Sequence[Said]) -> Count:
     return Count(votes, scores, k, discount, likely, scales)
 
 
-def taught(panel: Panel) -> Lesson | None:
+def taught(panel: Panel) -> OpenAnswerModel | None:
     """What was learnt of free answers; the rule of one voice knows nothing of votes."""
     free = panel.choices is None and panel.scales.rule is not Rule.BEST_SINGLE
     return panel.lesson if free else None
@@ -492,7 +492,7 @@ def posterior_of(
 def tallied(panel: Panel, scores: Mapping[str, float], asked: int) -> Tallied:
     """In votes of the usual weight."""
     k = among(panel.choices, len(scores))
-    weights = [panel.scales.weight(each.target, k) for each in panel.voices]
+    weights = [panel.scales.weight(each.target, k) for each in panel.debaters]
     usual = sum(weights) / len(weights)
     votes = tuple((key, score / usual) for key, score in scores.items())
     return Tallied(votes, asked, panel.topic)
@@ -504,7 +504,7 @@ def voters(panel: Panel, votes: Sequence[Vote]) -> Sequence[tuple[str, str]]:
 
 
 def registered(panel: Panel, k: int) -> Mapping[str, float]:
-    return {each.name: panel.scales.plain(each.target, k) for each in panel.voices}
+    return {each.name: panel.scales.plain(each.target, k) for each in panel.debaters}
 
 
 def backing_of(panel: Panel, count: Count, key: str) -> Backing:
@@ -512,20 +512,20 @@ def backing_of(panel: Panel, count: Count, key: str) -> Backing:
     for each in count.votes:
         if each.key == key:
             shares[each.voice] = shares.get(each.voice, 0.0) + each.share
-    return backing(panel.voices, registered(panel, count.k), shares)
+    return backing(panel.debaters, registered(panel, count.k), shares)
 
 
 # All that past debates teach about voices, learnt once for a team.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learnt:
+class LearnedWeighting:
     records: Records
     calibration: Calibration
     kinship: Kinship
     rule: Rule = Rule.COLD
     stretches: Mapping[str, float] = field(default_factory=dict)
-    lesson: Lesson | None = None
+    lesson: OpenAnswerModel | None = None
 
     def scales(self, targets: Sequence[str], topic: str) -> Scales:
         return replace(
@@ -537,10 +537,10 @@ class Learnt:
         )
 
 
-def learnt_of(known: Sequence[Known], targets: Sequence[str]) -> Learnt:
+def learnt_of(known: Sequence[KnownOutcome], targets: Sequence[str]) -> LearnedWeighting:
     """Oldest first."""
     guarded = trusted(known, targets)
-    return Learnt(
+    return LearnedWeighting(
         records=records_of(known),
         calibration=calibration_of(known),
         kinship=kinship_of(known),
@@ -616,7 +616,7 @@ _HALF: Final = 0.5
 """Below which no text is the best one."""
 
 
-def decide(panel: Panel, said: Sequence[Said], rules: Rules, why: Why) -> Decision:
+def decide(panel: Panel, said: Sequence[DebaterAnswer], rules: Rules, why: Why) -> Decision:
     """Of closed questions, on both rounds pooled; `why` is why nobody else is asked. The preset's
     own conditions (quorum, families, veto) are held here."""
     count = counted(panel, said)
@@ -642,7 +642,7 @@ def decide(panel: Panel, said: Sequence[Said], rules: Rules, why: Why) -> Decisi
     )
     if not options:
         return open_end
-    if rules.preset is Preset.QUORUM and (objection := vetoed(panel.voices, said)) is not None:
+    if rules.preset is Preset.QUORUM and (objection := vetoed(panel.debaters, said)) is not None:
         return replace(open_end, verdict=Verdict.ESCALATED, why=Why.VETO, veto=objection.veto)
     against = _why_not(panel, count, rules, said)
     if against is not None:
@@ -650,12 +650,12 @@ def decide(panel: Panel, said: Sequence[Said], rules: Rules, why: Why) -> Decisi
     return replace(open_end, verdict=Verdict.DECIDED, why=why, answer=options[0].shown)
 
 
-def _why_not(panel: Panel, count: Count, rules: Rules, said: Sequence[Said]) -> Why | None:
+def _why_not(panel: Panel, count: Count, rules: Rules, said: Sequence[DebaterAnswer]) -> Why | None:
     if _tied(count):
         return Why.TIE
     if rules.preset is Preset.QUORUM:
         backed = backing_of(panel, count, count.posterior.top or "").enough(rules)
-        return None if backed and all_specialists(panel.voices, said) else Why.NO_QUORUM
+        return None if backed and all_specialists(panel.debaters, said) else Why.NO_QUORUM
     return Why.TOO_UNSURE if count.posterior.sureness < rules.decide_at else None
 
 
@@ -667,27 +667,29 @@ def _tied(count: Count) -> bool:
     return abs(first - second) < _EQUAL
 
 
-def _ranked_options(panel: Panel, said: Sequence[Said], count: Count) -> tuple[Option, ...]:
+def _ranked_options(
+    panel: Panel, said: Sequence[DebaterAnswer], count: Count
+) -> tuple[Option, ...]:
     return tuple(
         _option(panel, [each for each in said if each.key == key], chance, count.k)
         for key, chance in count.posterior.likely.items()
     )
 
 
-def _option(panel: Panel, said: Sequence[Said], chance: float, k: int) -> Option:
+def _option(panel: Panel, said: Sequence[DebaterAnswer], chance: float, k: int) -> Option:
     weightiest = max(said, key=lambda each: panel.scales.weight(panel.voice(each.voice).target, k))
     return Option(
         key=said[0].key,
         shown=said[0].shown,
         probability=chance,
-        voices=tuple(dict.fromkeys(each.voice for each in said)),
+        debaters=tuple(dict.fromkeys(each.voice for each in said)),
         rationale=weightiest.rationale,
     )
 
 
 def decide_open(
     panel: Panel,
-    said: Sequence[Said],
+    said: Sequence[DebaterAnswer],
     judged: Sequence[tuple[str, str, str | None]],
     rules: Rules,
     why: Why,
@@ -695,7 +697,7 @@ def decide_open(
     """Of open questions: by comparisons `(one, other, better)`, each pair in both orders; a pair
     whose two orders disagree is a tie."""
     last = {each.voice: each for each in said}
-    by_key: dict[str, list[Said]] = {}
+    by_key: dict[str, list[DebaterAnswer]] = {}
     for each in last.values():
         by_key.setdefault(each.key, []).append(each)
     strong = _strong(last, by_key, judged)
@@ -705,12 +707,12 @@ def decide_open(
             key=key,
             shown=by_key[key][0].shown,
             probability=strong[key],
-            voices=tuple(each.voice for each in by_key[key]),
+            debaters=tuple(each.voice for each in by_key[key]),
             rationale=by_key[key][0].rationale,
         )
         for key in sorted(by_key, key=lambda key: -strong[key])
     )
-    objection = vetoed(panel.voices, said) if rules.preset is Preset.QUORUM else None
+    objection = vetoed(panel.debaters, said) if rules.preset is Preset.QUORUM else None
     verdict, ended = Verdict.DECIDED, why
     if not options:
         verdict, ended = Verdict.NO_DECISION, Why.NO_ANSWERS
@@ -736,8 +738,8 @@ def decide_open(
 
 
 def _strong(
-    last: Mapping[str, Said],
-    by_key: Mapping[str, Sequence[Said]],
+    last: Mapping[str, DebaterAnswer],
+    by_key: Mapping[str, Sequence[DebaterAnswer]],
     judged: Sequence[tuple[str, str, str | None]],
 ) -> Mapping[str, float]:
     """Of answers, whoever of those who gave it was compared with another."""
@@ -751,15 +753,17 @@ def _strong(
     return strengths(list(by_key), met, backed)
 
 
-def _heard_enough(panel: Panel, said: Sequence[Said], rules: Rules) -> bool:
+def _heard_enough(panel: Panel, said: Sequence[DebaterAnswer], rules: Rules) -> bool:
     """Texts cannot be added up: it is those who answered at all that make a quorum."""
     weights = registered(panel, among(panel.choices, 0))
     answered = {each.voice: 1.0 for each in said}
-    enough = backing(panel.voices, weights, answered).enough(rules)
-    return enough and all_specialists(panel.voices, said)
+    enough = backing(panel.debaters, weights, answered).enough(rules)
+    return enough and all_specialists(panel.debaters, said)
 
 
-def pairs_to_judge(panel: Panel, said: Sequence[Said], rules: Rules) -> Sequence[tuple[str, str]]:
+def pairs_to_judge(
+    panel: Panel, said: Sequence[DebaterAnswer], rules: Rules
+) -> Sequence[tuple[str, str]]:
     """Which open answers to compare, the most telling first; each goes by its first voice."""
     k = among(panel.choices, 0)
     first: dict[str, str] = {}

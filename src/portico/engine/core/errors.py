@@ -1,42 +1,42 @@
 """What the engine room refuses.
 
 PorticoError
-├── StoreUnavailable     no PostgreSQL answers
-├── StoreRefused         we will not start one like this (root, Windows, a folder open to others)
-├── StoreOutdated        the database is of an older PostgreSQL than it should be
-├── StoreBusy            others are using what was to be stopped or replaced
-├── PasswordRefused      it answers, but not to us
-├── NotProvisioned       the roles or the database are missing
-├── AlreadyProvisioned   the roles are there, with passwords we do not know
-├── SchemaEdited         a migration that was applied has since been changed
-├── SchemaAhead          the database was migrated by a newer Portico
-├── SchemaBehind         the database needs `db migrate`
+├── StoreUnavailable    no PostgreSQL answers
+├── StoreRefused        we will not start one like this (root, Windows, a folder open to others)
+├── StoreOutdated       the database is of an older PostgreSQL than it should be
+├── StoreBusy           others are using what was to be stopped or replaced
+├── PasswordRefused     it answers, but not to us
+├── NotProvisioned      the roles or the database are missing
+├── AlreadyProvisioned  the roles are there, with passwords we do not know
+├── SchemaEdited        a migration that was applied has since been changed
+├── SchemaAhead         the database was migrated by a newer Portico
+├── SchemaBehind        the database needs `db migrate`
 ├── BackupFailed
-├── UpgradeFailed        it could not be brought to another PostgreSQL; the old one is in place
-├── KeyReused            an idempotency key sent again with another request
-├── TopicNotFound        no such topic, as far as this reader can know
-├── TopicRefused         above the writer's clearance
-├── BadCursor            not from us, or not for this
-├── RunNotFound          no such run, as far as this caller can know
-├── RunOver              it has ended; nothing more can be sent to it
-├── RunNotOver           it has not ended; only what has can be taken up again
-├── KindNotFound         nothing here does such runs
-├── BadInput             not what a run of this kind can be given
-├── StepNotFound         the run has no such step
-├── StepNamedTwice       a run used a step's name twice
-├── BadStepName          a step's name is too long, empty, or more than a line
-├── BadEventType         what a work wanted to tell is not its to tell
-├── StepFailed           what a step did went wrong, now or when it was first done
-├── OwnTopic             a topic that only the house itself answers
-├── RunWriteDown         less secret than what was read in the caller's task
-├── LedElsewhere         a run that only its own room ends, takes up again and forks
-└── AlreadyAnswered      somebody answered first
+├── UpgradeFailed       it could not be brought to another PostgreSQL; the old one is in place
+├── KeyReused           an idempotency key sent again with another request
+├── TopicNotFound       no such topic, as far as this reader can know
+├── TopicRefused        above the writer's clearance
+├── InvalidCursor       not from us, or not for this
+├── RunNotFound         no such run, as far as this caller can know
+├── RunOver             it has ended; nothing more can be sent to it
+├── RunNotOver          it has not ended; only what has can be taken up again
+├── KindNotFound        nothing here does such runs
+├── InvalidInput        not what a run of this kind can be given
+├── StepNotFound        the run has no such step
+├── StepNamedTwice      a run used a step's name twice
+├── InvalidStepName     a step's name is too long, empty, or more than a line
+├── InvalidEventType    what a work wanted to tell is not its to tell
+├── StepFailed          what a step did went wrong, now or when it was first done
+├── OwnTopic            a topic that only the house itself answers
+├── RunWriteDown        less secret than what was read in the caller's task
+├── LedElsewhere        a run that only its own room ends, takes up again and forks
+└── AlreadyAnswered     somebody answered first
 """
 
 from collections.abc import Iterable
 
 from portico.engine.core.runs import Failure
-from portico.kernel.errors import Flaw, Kind, PorticoError, many
+from portico.kernel.errors import FieldError, Kind, PorticoError, many
 from portico.kernel.label import PUBLIC, Label
 
 
@@ -180,9 +180,10 @@ class TopicRefused(PorticoError):
         super().__init__("What was to be written is above the writer's clearance.")
 
 
-class BadCursor(PorticoError):
+class InvalidCursor(PorticoError):
     kind = Kind.INVALID
     code = "bad_cursor"
+    type_name = "BadCursor"
     title = "Not a cursor of ours"
     fix = "Send it exactly as it was given, to where it was given, or leave it away."
 
@@ -235,15 +236,16 @@ class KindNotFound(PorticoError):
         self.fix = f"The kinds are: {', '.join(sorted(known))}"
 
 
-class BadInput(PorticoError):
+class InvalidInput(PorticoError):
     kind = Kind.INVALID
     code = "bad_input"
+    type_name = "BadInput"
     title = "The run cannot be given this"
     fix = "Mend what is named for each field of the input."
 
-    def __init__(self, kind: str, flaws: Iterable[Flaw]) -> None:
-        self.flaws = tuple(flaws)
-        wrong = "; ".join(f"{flaw.field} {flaw.message}" for flaw in self.flaws)
+    def __init__(self, kind: str, flaws: Iterable[FieldError]) -> None:
+        self.field_errors = tuple(flaws)
+        wrong = "; ".join(f"{flaw.field} {flaw.message}" for flaw in self.field_errors)
         super().__init__(f"The input of a {kind}: {wrong}.")
 
 
@@ -281,9 +283,10 @@ class StepFailed(PorticoError):
         self.failure = failure
 
 
-class BadStepName(PorticoError):
+class InvalidStepName(PorticoError):
     kind = Kind.INVALID
     code = "bad_step_name"
+    type_name = "BadStepName"
     title = "Not a name for a step"
     fix = "Use 1 to 300 characters on one line; for a signal's topic, at most 200."
 
@@ -291,9 +294,10 @@ class BadStepName(PorticoError):
         super().__init__(f"{name[:100]!r} cannot be the name of a step.")
 
 
-class BadEventType(PorticoError):
+class InvalidEventType(PorticoError):
     kind = Kind.INVALID
     code = "bad_event_type"
+    type_name = "BadEventType"
     title = "A work cannot tell this"
     fix = "Give it a dotted type of its own, such as `plan.changed`; not run.…, step.… or text.…"
 

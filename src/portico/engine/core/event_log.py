@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.kernel.ids import EventId, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.label import PUBLIC, Label
@@ -21,7 +21,7 @@ class NewEntry:
 
     topic: str
     type: str
-    facts: JsonObject = field(default_factory=dict)
+    details: JsonObject = field(default_factory=dict)
     topic_label: Label = PUBLIC
     label: Label = PUBLIC
 
@@ -37,11 +37,11 @@ class Entry:
     at: datetime
     by: PrincipalId | None
     label: Label
-    facts: JsonObject
+    details: JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aside:
+class EphemeralEvent:
     """Said to whoever listens at the moment, and not kept."""
 
     topic: str
@@ -49,7 +49,7 @@ class Aside:
     at: datetime
     by: PrincipalId | None
     label: Label
-    facts: JsonObject
+    details: JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +80,9 @@ def packed(positions: Positions) -> bytes:
 
 
 def unpacked(topics: Collection[str], content: bytes) -> dict[str, int]:
-    """Raises `BadCursor`."""
+    """Raises `InvalidCursor`."""
     if len(content) != _WIDTH * len(topics):
-        raise BadCursor
+        raise InvalidCursor
     return {
         topic: int.from_bytes(content[place : place + _WIDTH])
         for topic, place in zip(sorted(topics), range(0, len(content), _WIDTH), strict=True)
@@ -101,7 +101,7 @@ _STRETCH: Final = 64_000
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class EncodedEvent:
     """Something told, in the bytes in which it is sent.
 
     Whoever has it has seen the topic up to `position`. `type` is None for what is no entry.
@@ -120,10 +120,10 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class EventBatch:
     """Pieces that follow one another. `marked` is made once for all who read them together."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[EncodedEvent]
     marked: bytes
     end: int
 
@@ -140,16 +140,16 @@ class Ring:
         self.position = position
         self._most = most
         self._most_bytes = most_bytes
-        self._pieces: deque[Piece] = deque()
+        self._pieces: deque[EncodedEvent] = deque()
         self._bytes = 0
         self._start = 0
-        self._stretches: dict[int, Stretch] = {}
+        self._stretches: dict[int, EventBatch] = {}
 
     @property
     def end(self) -> int:
         return self._start + len(self._pieces)
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: EncodedEvent) -> None:
         self._pieces.append(piece)
         self._bytes += len(piece.marked)
         self.position = max(self.position, piece.position)
@@ -161,7 +161,7 @@ class Ring:
         """Up to there is nothing more that these readers may see."""
         self.position = max(self.position, position)
 
-    def place(self, position: int) -> int | None:
+    def offset_at(self, position: int) -> int | None:
         """From where a reader goes on who has seen the topic up to `position`.
 
         None if that is not between the floor and the end: it has to read the log, or to wait.
@@ -178,21 +178,21 @@ class Ring:
     def holds(self, place: int) -> bool:
         return place >= self._start
 
-    def since(self, place: int) -> Stretch:
+    def since(self, place: int) -> EventBatch:
         found = self._stretches.get(place)
         if found is None:
             found = self._stretches[place] = self._gather(place)
         return found
 
-    def _gather(self, place: int) -> Stretch:
-        pieces: list[Piece] = []
+    def _gather(self, place: int) -> EventBatch:
+        pieces: list[EncodedEvent] = []
         size = 0
         for piece in islice(self._pieces, place - self._start, None):
             pieces.append(piece)
             size += len(piece.marked)
             if size >= _STRETCH:
                 break
-        return Stretch(pieces, b"".join(piece.marked for piece in pieces), place + len(pieces))
+        return EventBatch(pieces, b"".join(piece.marked for piece in pieces), place + len(pieces))
 
     def _drop(self) -> None:
         piece = self._pieces.popleft()

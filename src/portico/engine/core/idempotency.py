@@ -23,17 +23,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredResponse:
     """What is said. `shown_once` joins the first answer only and is never kept: a new key."""
 
-    kept: JsonObject
+    stored: JsonObject
     shown_once: JsonObject = field(default_factory=dict)
 
     def first(self) -> Mapping[str, JsonValue]:
-        return {**self.kept, **self.shown_once}
+        return {**self.stored, **self.shown_once}
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class WriteOutcome:
     body: JsonObject
     replayed: bool

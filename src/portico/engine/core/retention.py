@@ -18,7 +18,7 @@ class Keep:
     """Of a principal, however lately they were run."""
     most_suggestions: int = 1_000
     """Of a principal, however lately they were made."""
-    learnt: timedelta = timedelta(days=365)
+    learned: timedelta = timedelta(days=365)
     """Of which tool comes after which, and what can be foretold, since it was last seen."""
     traces: timedelta = timedelta(days=90)
     """Of the runs of agents, since they were started."""

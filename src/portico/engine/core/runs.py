@@ -68,7 +68,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class QueuePlacement:
     """Where in line a run stands: its queue, a key whose runs take turns, and how urgent it is."""
 
     queue: str = "runs"
@@ -96,7 +96,7 @@ class Run:
     """What it may see: that of whoever started it, when they did."""
     scopes: AbstractSet[str] = field(default_factory=frozenset)
     """What it may do: no more than whoever started it, by the key that they came with."""
-    place: Place
+    placement: QueuePlacement
     status: RunStatus
     input: JsonObject
     created_at: datetime
@@ -119,7 +119,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
+class Activation:
     """One stretch of a run, as it stands in line: ids and nothing else."""
 
     run: RunId
@@ -130,17 +130,17 @@ class Leg:
         return f"{self.run.value}:{self.number}"
 
     @classmethod
-    def parse(cls, name: str) -> "Leg":
+    def parse(cls, name: str) -> "Activation":
         run, _, number = name.rpartition(":")
         return cls(RunId(UUID(run)), int(number))
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class QueuedActivation:
     """A leg, and where in line it belongs."""
 
-    leg: Leg
-    place: Place
+    activation: Activation
+    placement: QueuePlacement
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class ClaimedActivation:
     """A leg in the hands of whoever carries it out, until somebody else claims the run."""
 
     run: Run
@@ -206,7 +206,7 @@ def _step_behind(error: BaseException) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Queue:
+class QueueConfig:
     name: str
     a_process: int | None = None
     """Most runs at once in one process."""

@@ -53,11 +53,11 @@ class StoreInfo:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgraded:
     """From one major version of the database's software to another; equal if there was nothing to
-    do. What is `kept` is not in use."""
+    do. What is `retained` is not in use."""
 
     before: int
     after: int
-    kept: tuple[str, ...] = ()
+    retained: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,14 +122,14 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CheckResult:
     check: str
     state: State
     detail: str
     fix: str | None = None
 
 
-def worst(findings: Iterable[Finding]) -> State:
+def worst(findings: Iterable[CheckResult]) -> State:
     order = [State.GOOD, State.MENDED, State.WARNING, State.BROKEN]
     return max((finding.state for finding in findings), key=order.index, default=State.GOOD)
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from portico.gateway.core.calls import Question, Wanted
+from portico.gateway.core.calls import ClientCapability, Question
 from portico.gateway.core.untrusted_text import visible
 from portico.guard.core.approvals import AnswerKind, Approval
-from portico.guard.core.policy import DANGER_WORDS, Mark
+from portico.guard.core.policy import DANGER_WORDS, ArgumentWarning
 from portico.kernel.json import JsonObject, canonical, pointed
 
 _ANSWERS: Final[Mapping[str, AnswerKind]] = {
@@ -38,7 +38,7 @@ def question_of(approval: Approval) -> Question:
         "requestedSchema": schema,
         "mode": "form",
     }
-    return Question(Wanted.ELICITATION, params, key=f"approve-{approval.id}")
+    return Question(ClientCapability.ELICITATION, params, key=f"approve-{approval.id}")
 
 
 def answer_of(reply: JsonObject) -> AnswerKind | None:
@@ -62,7 +62,7 @@ def _said(approval: Approval) -> Iterator[str]:
     yield f"{approval.id}; it can also be answered elsewhere: portico approvals watch"
 
 
-def _whys(marks: Sequence[Mark], name: str) -> Iterator[str]:
+def _whys(marks: Sequence[ArgumentWarning], name: str) -> Iterator[str]:
     at = pointed("", name)
     for mark in marks:
         if mark.pointer in ("", at) or mark.pointer.startswith(f"{at}/"):

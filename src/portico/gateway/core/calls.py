@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from portico.gateway.core.catalog_snapshot import Standing, Tool, ToolRef
+from portico.gateway.core.catalog_snapshot import Tool, ToolRef, ToolStatus
 from portico.gateway.core.errors import (
     InputRefused,
     InputUnsupported,
@@ -15,17 +15,17 @@ from portico.gateway.core.errors import (
     UpstreamTimedOut,
 )
 from portico.gateway.core.servers import (
-    Era,
     Http,
     Identity,
     Inside,
     Launch,
+    ProtocolRevision,
     Server,
     ServerId,
     Unboxed,
     standing,
 )
-from portico.guard.core.access_request import Aim
+from portico.guard.core.access_request import ActionTarget
 from portico.guard.core.approvals import Waiter
 from portico.guard.core.audit import AuditEntry
 from portico.kernel.effect import Effect
@@ -37,9 +37,9 @@ from portico.kernel.principal import Principal
 from portico.sandbox.core.profile import Network, Profile
 
 
-def aim_at(server: Server, ref: ToolRef, effect: Effect, pin: str) -> Aim:
+def aim_at(server: Server, ref: ToolRef, effect: Effect, pin: str) -> ActionTarget:
     """`effect` and `pin` as an operator has accepted them together."""
-    return Aim(
+    return ActionTarget(
         tool=str(ref),
         server=server.name,
         effect=effect,
@@ -54,7 +54,7 @@ def aim_at(server: Server, ref: ToolRef, effect: Effect, pin: str) -> Aim:
     )
 
 
-def aim_beside(server: Server, kind: str) -> Aim:
+def aim_beside(server: Server, kind: str) -> ActionTarget:
     """At a resource, a prompt or a completion of it. Nobody accepts effects of these, and any of
     them can carry something out: it is a read from outside, and nothing less."""
     return aim_at(server, ToolRef(server.name, kind), Effect.EXTERNAL_READ, server.launch_pin)
@@ -65,7 +65,7 @@ def _outside(server: Server) -> bool:
     word then."""
     profile = server.profile
     online = profile is not None and (profile.network is not Network.NONE or bool(profile.reach))
-    return isinstance(server.launch, Http) or server.unboxed is not None or online
+    return isinstance(server.launch, Http) or server.unsandboxed is not None or online
 
 
 class CallId(Id):
@@ -79,7 +79,7 @@ class ResultId(Id):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolResult:
     """What a tool gave back, in the protocol's own form; its own failure is an answer too."""
 
     content: Sequence[JsonObject]
@@ -103,9 +103,9 @@ def _inside(block: JsonObject) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    answer: Answer
+    answer: ToolResult
     call: CallId
-    kept: ResultId | None = None
+    stored: ResultId | None = None
     """Where the whole of it is, if what is answered is only its beginning."""
 
 
@@ -118,7 +118,7 @@ class Verb(StrEnum):
 
 
 def verb_for(effect: Effect) -> Verb:
-    if effect.reads_only:
+    if effect.is_read_only:
         return Verb.READ
     return Verb.DESTRUCTIVE if effect.destroys else Verb.WRITE
 
@@ -232,7 +232,7 @@ def lost(call: Call, now: datetime) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptResult:
+class StoredResult:
     """What is kept of an answer, and what whoever reads on in it takes in."""
 
     content: JsonValue
@@ -246,7 +246,7 @@ def sealed_with(space: SpaceId, principal: PrincipalId, result: ResultId) -> byt
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class CallStats:
     """How a server or a tool has been doing."""
 
     name: str
@@ -278,14 +278,14 @@ class OnBehalf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class UpstreamTarget:
     """One conversation: a server, of a space, with one set of credentials."""
 
     space: SpaceId
     server: str
     launch: Launch
     launch_pin: str
-    era: Era | None = None
+    protocol_revision: ProtocolRevision | None = None
     credentials: str = SHARED
     caller: PrincipalId | None = None
     """Who is calling, for a part of Portico alone: no other server is told."""
@@ -300,7 +300,7 @@ class Target:
     id: ServerId | None = None
     """Whose home it has."""
     profile: Profile | None = None
-    unboxed: Unboxed | None = None
+    unsandboxed: Unboxed | None = None
 
     @classmethod
     def of(
@@ -311,20 +311,20 @@ class Target:
         *,
         links: bool = True,
         acting: OnBehalf | None = None,
-    ) -> "Target":
+    ) -> "UpstreamTarget":
         return cls(
             space=space,
             server=server.name,
             launch=server.launch,
             launch_pin=server.launch_pin,
-            era=server.era,
+            protocol_revision=server.protocol_revision,
             caller=caller if isinstance(server.launch, Inside) else None,
             acting=acting if isinstance(server.launch, Inside) else None,
             login=caller if _takes_logins(server.launch) else None,
             links=links,
             id=server.id,
             profile=server.profile,
-            unboxed=server.unboxed,
+            unsandboxed=server.unsandboxed,
         )
 
     @property
@@ -332,15 +332,15 @@ class Target:
         """Whether it is one person's conversation, with that person's login."""
         return self.credentials != SHARED
 
-    def of_its_caller(self) -> "Target":
+    def of_its_caller(self) -> "UpstreamTarget":
         """The same, as a conversation that nobody else has a part in."""
         return replace(self, credentials=str(self.login))
 
-    def same_as(self, other: "Target") -> bool:
+    def same_as(self, other: "UpstreamTarget") -> bool:
         """Whether whoever talks to the one can talk to the other: it is started in the same way,
         and held in the same way."""
-        mine = (self.launch_pin, self.profile, self.unboxed)
-        return mine == (other.launch_pin, other.profile, other.unboxed)
+        mine = (self.launch_pin, self.profile, self.unsandboxed)
+        return mine == (other.launch_pin, other.profile, other.unsandboxed)
 
 
 def _takes_logins(launch: Launch) -> bool:
@@ -351,11 +351,11 @@ def _takes_logins(launch: Launch) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ServerListing:
     """What a server offered when it was asked; nothing in it has been checked."""
 
     identity: Identity
-    era: Era
+    protocol_revision: ProtocolRevision
     instructions: str | None
     tools: Sequence[JsonObject]
     resources: Sequence[JsonObject] = ()
@@ -373,7 +373,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vitals:
+class ServerHealth:
     phase: Phase
     process: int | None = None
     since: datetime | None = None
@@ -387,7 +387,7 @@ class Vitals:
     """What it cannot offer on this machine, and why, if it says so."""
 
 
-class Wanted(StrEnum):
+class ClientCapability(StrEnum):
     """What a server may ask of whoever calls it, while it is being called."""
 
     ELICITATION = "elicitation/create"
@@ -397,7 +397,7 @@ class Wanted(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    wanted: Wanted
+    wanted: ClientCapability
     params: JsonObject
     key: str | None = None
     """Under which name the server asks, if it gives one."""
@@ -440,12 +440,12 @@ OLDEST: Final = UNBOUNDED + MARGIN
 KNOWN: Final = (CallOutcome.DONE, CallOutcome.FAILED)
 """It was answered, one way or the other."""
 
-_KEPT_OUT: Final = {Standing.NEW, Standing.CHANGED, Standing.REFUSED, Standing.GONE}
+_KEPT_OUT: Final = {ToolStatus.NEW, ToolStatus.CHANGED, ToolStatus.REFUSED, ToolStatus.GONE}
 
 
 def about_server(action: str, server: Server, **more: JsonValue) -> AuditEntry:
     facts = {"origin": server.origin, "launch_pin": server.launch_pin, **more}
-    return AuditEntry(action=action, subject=server.name, facts=facts)
+    return AuditEntry(action=action, subject=server.name, details=facts)
 
 
 def about_acceptance(
@@ -460,7 +460,7 @@ def about_acceptance(
             facts: dict[str, JsonValue] = {"effect": effect, "pin": pin}
             was_effect, was_pin = _accepted(was)
             facts |= {"was_effect": was_effect, "was_pin": was_pin}
-            yield AuditEntry(action="tool.accepted", subject=str(tool.ref), facts=facts)
+            yield AuditEntry(action="tool.accepted", subject=str(tool.ref), details=facts)
 
 
 def about_listing(
@@ -476,17 +476,17 @@ def about_listing(
         earlier, stands = stood.get(tool.ref), standing(now, tool)
         if stands in _KEPT_OUT and earlier is not stands and now.approved:
             yield _about_tool("tool.quarantined", tool, stands)
-        elif stands is Standing.LIVE and earlier in _KEPT_OUT:
+        elif stands is ToolStatus.LIVE and earlier in _KEPT_OUT:
             yield _about_tool("tool.restored", tool, stands)
 
 
-def _about_tool(action: str, tool: Tool, stands: Standing) -> AuditEntry:
+def _about_tool(action: str, tool: Tool, stands: ToolStatus) -> AuditEntry:
     facts: dict[str, JsonValue] = {
         "standing": str(stands),
         "pin": tool.pin,
         "accepted_pin": tool.accepted_pin,
     }
-    return AuditEntry(action=action, subject=str(tool.ref), facts=facts)
+    return AuditEntry(action=action, subject=str(tool.ref), details=facts)
 
 
 def _accepted(tool: Tool) -> tuple[str, str | None]:
@@ -497,9 +497,9 @@ _GOT_THERE: Final = (UpstreamTimedOut, UpstreamRefused, InputUnsupported, InputR
 """A server that refuses may have begun, and an error of its own is no proof that it has not."""
 
 
-def maybe_made(effect: Effect, error: PorticoError) -> bool:
+def may_have_executed(effect: Effect, error: PorticoError) -> bool:
     """Whatever only reads may be asked for again; of the rest, whatever got as far as a server."""
-    if effect.reads_only:
+    if effect.is_read_only:
         return False
     if isinstance(error, UpstreamDown):
         return error.reached

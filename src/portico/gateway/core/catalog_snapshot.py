@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import chain, count
 from typing import Final, Self
 
-from portico.gateway.core.errors import BadServerName, BadToolRef
+from portico.gateway.core.errors import InvalidServerName, InvalidToolRef
 from portico.gateway.core.untrusted_text import look_alike, text_flaw
 from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
@@ -27,7 +27,7 @@ class ToolRef:
     def parse(cls, text: str) -> Self:
         server, _, name = text.partition(".")
         if not server or not name:
-            raise BadToolRef(text)
+            raise InvalidToolRef(text)
         return cls(server, name)
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Definition:
     raw: JsonObject
 
 
-class Standing(StrEnum):
+class ToolStatus(StrEnum):
     """May this be found and called, and if not, why not."""
 
     LIVE = "live"
@@ -93,13 +93,13 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def server_name(text: str) -> str:
-    """The same text, if it can be a server's name. Raises `BadServerName`."""
+    """The same text, if it can be a server's name. Raises `InvalidServerName`."""
     if hidden := text_flaw(text):
-        raise BadServerName(text, f"it {hidden}")
+        raise InvalidServerName(text, f"it {hidden}")
     if len(text) > LONGEST_SERVER:
-        raise BadServerName(text, f"it is longer than {LONGEST_SERVER} letters")
+        raise InvalidServerName(text, f"it is longer than {LONGEST_SERVER} letters")
     if not _SERVER.fullmatch(text):
-        raise BadServerName(text, "a name is made of a-z, 0-9 and -, and begins with a letter")
+        raise InvalidServerName(text, "a name is made of a-z, 0-9 and -, and begins with a letter")
     return text
 
 

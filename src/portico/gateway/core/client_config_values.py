@@ -11,13 +11,13 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 
 from portico.gateway.core.catalog_snapshot import slug
 from portico.gateway.core.config_documents import (
+    ConfigLocation,
     Entry,
     LeftOut,
-    Place,
+    ServerSpec,
     Transport,
     Unknown,
     Unreadable,
-    Wish,
     as_text,
     built_in_at,
     parsed,
@@ -124,7 +124,7 @@ class Values:
     """Every method raises `LeftOut`."""
 
     entry: Entry
-    place: Place
+    place: ConfigLocation
     _asked: dict[str, str] = field(default_factory=dict)
     _unseen: dict[str, None] = field(default_factory=dict)
 
@@ -228,16 +228,16 @@ _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    wish: Wish
+    spec: ServerSpec
     notes: Sequence[str]
     """What is to be known about it."""
 
 
-def understood(entry: Entry, place: Place) -> Understood:
+def understood(entry: Entry, place: ConfigLocation) -> Understood:
     """Raises `LeftOut`."""
     values = Values(entry, place)
     reading = _Reading(entry, place, values)
-    wish = Wish(
+    wish = ServerSpec(
         name=slug(entry.name),
         launch=reading.launch(),
         enabled=entry.enabled and not reading.switched_off(),
@@ -250,7 +250,7 @@ def understood(entry: Entry, place: Place) -> Understood:
 
 
 class _Reading:
-    def __init__(self, entry: Entry, place: Place, values: Values) -> None:
+    def __init__(self, entry: Entry, place: ConfigLocation, values: Values) -> None:
         if entry.refused:
             raise LeftOut(entry.refused)
         if not isinstance(entry.fields, Mapping):

@@ -8,14 +8,14 @@ from typing import Final
 from portico.gateway.core.catalog_snapshot import slug
 from portico.gateway.core.client_config_values import understood
 from portico.gateway.core.config_documents import (
+    ConfigLocation,
     Described,
     Entry,
     LeftOut,
     Lines,
-    Place,
     Problem,
+    ServerSpec,
     Unreadable,
-    Wish,
     filled,
     parsed,
     pointer_to,
@@ -74,9 +74,9 @@ def listed(document: JsonObject, *names: str) -> Iterator[Listed]:
         yield Listed(name, pointer + pointer_to(name), fields)
 
 
-def described(client: Client, place: Place, text: str) -> Described:
+def described(client: Client, place: ConfigLocation, text: str) -> Described:
     """Whatever the text is, this answers: what cannot be understood is told as a problem."""
-    wishes: list[Wish] = []
+    wishes: list[ServerSpec] = []
     problems: list[Problem] = []
     lines: Lines | None = None
     try:
@@ -99,20 +99,20 @@ def described(client: Client, place: Place, text: str) -> Described:
     )
 
 
-def commands_of_ours(client: Client, place: Place, text: str) -> Sequence[str]:
+def commands_of_ours(client: Client, place: ConfigLocation, text: str) -> Sequence[str]:
     """By which this program starts Portico, as it is written there; what cannot be understood is
     told where servers are read."""
     found: list[str] = []
     with suppress(Unreadable, LeftOut):
         for entry in client.entries(parsed(place.path, text)):
             with suppress(LeftOut):
-                launch = understood(entry, place).wish.launch
+                launch = understood(entry, place).spec.launch
                 if isinstance(launch, Stdio) and is_this(launch, place.own_url):
                     found.append(launch.command)
     return found
 
 
-def leads_here(client: Client, place: Place, text: str) -> bool:
+def leads_here(client: Client, place: ConfigLocation, text: str) -> bool:
     """Whether its client comes to us by something that the file says."""
     try:
         return any(_is_ours(entry, place) for entry in client.entries(parsed(place.path, text)))
@@ -120,22 +120,22 @@ def leads_here(client: Client, place: Place, text: str) -> bool:
         return False
 
 
-def _is_ours(entry: Entry, place: Place) -> bool:
+def _is_ours(entry: Entry, place: ConfigLocation) -> bool:
     try:
-        return is_this(understood(entry, place).wish.launch, place.own_url)
+        return is_this(understood(entry, place).spec.launch, place.own_url)
     except LeftOut:
         return False
 
 
-def _taken(entry: Entry, place: Place) -> tuple[Sequence[Wish], Sequence[Problem]]:
+def _taken(entry: Entry, place: ConfigLocation) -> tuple[Sequence[ServerSpec], Sequence[Problem]]:
     try:
         found = understood(entry, place)
     except LeftOut as reason:
         return [], [Problem(reason=str(reason), server=entry.name)]
-    if is_this(found.wish.launch, place.own_url):
+    if is_this(found.spec.launch, place.own_url):
         return [], []
     notes = [Problem(reason=note, server=entry.name, left_out=False) for note in found.notes]
-    return [found.wish], notes
+    return [found.spec], notes
 
 
 def is_this(launch: Foreign, own_url: str) -> bool:
@@ -165,17 +165,17 @@ def seconds(value: JsonValue, unit: float = 1.0) -> float | None:
 # An editor may write it anew in its place, put another one there, or take it away for a moment. So
 # it counts when it has looked the same twice, and its absence when it has lasted.
 
-Look = Mapping[str, str | None]
+ConfigFiles = Mapping[str, str | None]
 """What each file looked like, by its path; None for one that is not there."""
 _LASTING: Final = 3
 
 
 class Noticing:
-    def __init__(self, first: Look) -> None:
+    def __init__(self, first: ConfigFiles) -> None:
         self._known = dict(first)
         self._seen: dict[str, tuple[str | None, int]] = {}
 
-    def changed(self, look: Look) -> frozenset[str]:
+    def changed(self, look: ConfigFiles) -> frozenset[str]:
         """Which files have another content than was last told; a file that was not asked for
         before has changed if it is there."""
         found = {path for path, now in look.items() if self._settled(path, now)}
@@ -204,7 +204,7 @@ def told_apart(all_described: Sequence[Described]) -> Sequence[Described]:
 
 
 def _apart(one: Described, taken: dict[str, tuple[object, ...]]) -> Described:
-    wishes: list[Wish] = []
+    wishes: list[ServerSpec] = []
     problems = list(one.problems)
     for wish in one.wishes:
         same = essence(wish.launch)
@@ -218,7 +218,7 @@ def _apart(one: Described, taken: dict[str, tuple[object, ...]]) -> Described:
     return replace(one, wishes=wishes, problems=problems)
 
 
-def _free_name(wish: Wish, taken: Collection[str]) -> str:
+def _free_name(wish: ServerSpec, taken: Collection[str]) -> str:
     plain = slug(wish.name, taken)
     if plain == wish.name or not wish.otherwise:
         return plain

@@ -26,11 +26,11 @@ from portico.gateway.core.client_configs import (
 )
 from portico.gateway.core.config_documents import (
     MARK,
+    ConfigLocation,
     Described,
     Entry,
     LeftOut,
     Lines,
-    Place,
     Unreadable,
     parsed,
     pointer_to,
@@ -340,7 +340,7 @@ _AROUND: Final = 1
 """Lines shown around a change: few, since somebody's secrets may stand there."""
 
 
-class Standing(StrEnum):
+class EntryStatus(StrEnum):
     NONE = "not connected"
     SAME = "connected"
     OTHERWISE = "connected otherwise"
@@ -349,24 +349,26 @@ class Standing(StrEnum):
     """Of Portico's name, and not Portico."""
 
 
-def standing(home: Home, client: Client, place: Place, text: str, wanted: JsonObject) -> Standing:
+def standing(
+    home: Home, client: Client, place: ConfigLocation, text: str, wanted: JsonObject
+) -> EntryStatus:
     """`wanted` is what would be written. Raises `ClientFileMalformed`."""
     found = entry_in(place.path, text, home.names)
     if found is None:
-        return Standing.NONE
+        return EntryStatus.NONE
     if _but_for_its_key(home, found) == _but_for_its_key(home, wanted):
-        return Standing.SAME
+        return EntryStatus.SAME
     ours = any(_is_portico(each, place) for each in _own(client, place, text))
-    return Standing.OTHERWISE if ours else Standing.FOREIGN
+    return EntryStatus.OTHERWISE if ours else EntryStatus.FOREIGN
 
 
-def switched_off(client: Client, place: Place, text: str) -> bool:
+def switched_off(client: Client, place: ConfigLocation, text: str) -> bool:
     """Whether the file says elsewhere that the entry does not count."""
     return any(not each.enabled for each in _own(client, place, text))
 
 
 def also_listed(
-    client: Client, place: Place, text: str, in_use: Collection[Described]
+    client: Client, place: ConfigLocation, text: str, in_use: Collection[Described]
 ) -> Sequence[str]:
     """The servers of the file, as it calls them, that stand behind Portico too."""
     behind = {essence(wish.launch) for each in in_use for wish in each.wishes}
@@ -389,7 +391,7 @@ def _but_for_its_key(home: Home, entry: JsonValue) -> JsonValue:
     return {name: each for name, each in entry.items() if name != home.headers}
 
 
-def _own(client: Client, place: Place, text: str) -> Iterator[Entry]:
+def _own(client: Client, place: ConfigLocation, text: str) -> Iterator[Entry]:
     try:
         for each in client.entries(parsed(place.path, text)):
             if each.name == NAME and each.folder is None:
@@ -398,22 +400,22 @@ def _own(client: Client, place: Place, text: str) -> Iterator[Entry]:
         return
 
 
-def _is_portico(entry: Entry, place: Place) -> bool:
+def _is_portico(entry: Entry, place: ConfigLocation) -> bool:
     try:
-        return is_this(understood(entry, place).wish.launch, place.own_url)
+        return is_this(understood(entry, place).spec.launch, place.own_url)
     except LeftOut:
         return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class DetectedClient:
     """A client, as it is on this machine."""
 
     home: Home
     file: str
     present: bool
     """Something of it is here."""
-    standing: Standing | None
+    status: EntryStatus | None
     """None if its file cannot be understood."""
     problem: str | None = None
 
@@ -425,7 +427,7 @@ class Proposal:
     file: str
     present: bool
     entry: JsonObject
-    standing: Standing
+    status: EntryStatus
     before: str | None
     """None if there is no such file."""
     after: str

@@ -329,7 +329,7 @@ class LeftOut(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ConfigLocation:
     """Where a file is, and what is around it."""
 
     path: str
@@ -374,7 +374,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ServerSpec:
     """Somebody wants this server, and says so in a file of theirs."""
 
     name: str
@@ -412,7 +412,7 @@ class Described:
     """Whose file it is, as people call it."""
     for_a_project: bool = False
     """It lies in a folder that may have come from somebody else."""
-    wishes: Sequence[Wish] = field(default_factory=tuple)
+    wishes: Sequence[ServerSpec] = field(default_factory=tuple)
     problems: Sequence[Problem] = field(default_factory=tuple)
 
     @property

@@ -9,8 +9,8 @@ from typing import Final
 from portico.gateway.core.pins import Package
 from portico.gateway.core.servers import Unboxed
 from portico.kernel.json import JsonObject, JsonValue
-from portico.sandbox.core.errors import BadProfile
-from portico.sandbox.core.profile import Network, Place, Profile
+from portico.sandbox.core.errors import InvalidProfile
+from portico.sandbox.core.profile import Network, NetworkEndpoint, Profile
 
 MOST: Final = 64
 """Folders, and places, of one profile."""
@@ -27,17 +27,17 @@ def profile_json(profile: Profile) -> JsonObject:
 
 
 def profile_from(value: JsonValue) -> Profile:
-    """Raises `BadProfile`, `BadPlace`."""
+    """Raises `InvalidProfile`, `InvalidNetworkEndpoint`."""
     if not isinstance(value, Mapping):
-        raise BadProfile("it is not an object")
+        raise InvalidProfile("it is not an object")
     unknown = sorted(set(value) - {"read", "write", "network", "reach"})
     if unknown:
-        raise BadProfile(f"nobody knows what {unknown[0][:80]!r} is in it")
+        raise InvalidProfile(f"nobody knows what {unknown[0][:80]!r} is in it")
     return Profile(
         read=tuple(_path(each) for each in _texts(value, "read")),
         write=tuple(_path(each) for each in _texts(value, "write")),
         network=_network(value.get("network", Network.NONE.value)),
-        reach=tuple(Place.parse(each) for each in _texts(value, "reach")),
+        reach=tuple(NetworkEndpoint.parse(each) for each in _texts(value, "reach")),
     )
 
 
@@ -55,15 +55,15 @@ def _network(value: JsonValue) -> Network:
     try:
         return Network(str(value))
     except ValueError as error:
-        raise BadProfile("its network is neither none nor public") from error
+        raise InvalidProfile("its network is neither none nor public") from error
 
 
 def _texts(value: Mapping[str, JsonValue], field: str) -> Sequence[str]:
     found = value.get(field, ())
     if isinstance(found, str) or not isinstance(found, Sequence):
-        raise BadProfile(f"{field} is not a list")
+        raise InvalidProfile(f"{field} is not a list")
     if len(found) > MOST:
-        raise BadProfile(f"{field} names more than {MOST}")
+        raise InvalidProfile(f"{field} names more than {MOST}")
     return [_text(each, field) for each in dict.fromkeys(map(_hashable, found))]
 
 
@@ -73,7 +73,7 @@ def _hashable(value: JsonValue) -> str | None:
 
 def _text(value: str | None, field: str) -> str:
     if value is None:
-        raise BadProfile(f"{field} names what is no text")
+        raise InvalidProfile(f"{field} names what is no text")
     return value
 
 
@@ -81,12 +81,12 @@ def _path(text: str) -> str:
     """A whole path as it would be found by whoever looks, and not the whole disk."""
     parts = text.split("/")
     if not text.startswith("/") or len(text) > _LONGEST:
-        raise BadProfile(f"{text[:200]!r} is not a whole path")
+        raise InvalidProfile(f"{text[:200]!r} is not a whole path")
     if ".." in parts or any(not letter.isprintable() for letter in text):
-        raise BadProfile(f"{text[:200]!r} could be taken for another path")
+        raise InvalidProfile(f"{text[:200]!r} could be taken for another path")
     plain = "/" + "/".join(part for part in parts if part not in {"", "."})
     if plain == "/":
-        raise BadProfile("it names the whole disk")
+        raise InvalidProfile("it names the whole disk")
     return plain
 
 
@@ -95,7 +95,7 @@ def _path(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShippedProfiles:
-    listed: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    listed: Mapping[str, tuple[NetworkEndpoint, ...]] = field(default_factory=dict)
     """The places that a package has to reach, by `npm:name` or `pypi:name`; none for one that
     works without a network."""
 
@@ -113,7 +113,7 @@ def parse_profiles(text: str) -> ShippedProfiles:
     """From `{package: [host:port, …]}`."""
     return ShippedProfiles(
         {
-            package: tuple(Place.parse(place) for place in places)
+            package: tuple(NetworkEndpoint.parse(place) for place in places)
             for package, places in json.loads(text).items()
         }
     )

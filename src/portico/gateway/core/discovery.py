@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.gateway.core.calls import Seen
+from portico.gateway.core.calls import ServerListing
 from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef
 from portico.gateway.core.errors import SchemaRefused
 from portico.gateway.core.pins import definition_pin
@@ -77,7 +77,7 @@ def read_tool(raw: JsonValue) -> Definition | Unreadable:
     return Unreadable(name, flaw) if flaw else _definition(raw)
 
 
-def read_offers(seen: Seen) -> ReadOffers:
+def read_offers(seen: ServerListing) -> ReadOffers:
     offers: dict[str, JsonValue] = {}
     unreadable: list[Unreadable] = []
     for kind, listed, key in (

@@ -52,7 +52,7 @@ _DESTROYS_OR_NAMES: Final = """
 """
 
 
-class Doing(IntEnum):
+class EffectVerb(IntEnum):
     """In the order in which one outdoes the other."""
 
     READS = 1
@@ -62,18 +62,18 @@ class Doing(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class EffectKeyword:
     """A word, and what it says."""
 
-    doing: Doing
+    doing: EffectVerb
     word: str
 
 
-_MEANING: Final[Mapping[str, Doing]] = {
-    **dict.fromkeys(_READS.split(), Doing.READS),
-    **dict.fromkeys((_WRITES + _WRITES_OR_NAMES).split(), Doing.WRITES),
-    **dict.fromkeys(_RUNS.split(), Doing.RUNS),
-    **dict.fromkeys((_DESTROYS + _DESTROYS_OR_NAMES).split(), Doing.DESTROYS),
+_MEANING: Final[Mapping[str, EffectVerb]] = {
+    **dict.fromkeys(_READS.split(), EffectVerb.READS),
+    **dict.fromkeys((_WRITES + _WRITES_OR_NAMES).split(), EffectVerb.WRITES),
+    **dict.fromkeys(_RUNS.split(), EffectVerb.RUNS),
+    **dict.fromkeys((_DESTROYS + _DESTROYS_OR_NAMES).split(), EffectVerb.DESTROYS),
 }
 _ALSO_NAMES: Final = frozenset((_WRITES_OR_NAMES + _DESTROYS_OR_NAMES).split())
 """`get_pull_request` pulls nothing: after another verb these are the names of things."""
@@ -91,26 +91,26 @@ def words(name: str) -> Sequence[str]:
     return [part.lower() for part in _PARTS.findall(name)]
 
 
-def meaning(word: str) -> Doing | None:
+def meaning(word: str) -> EffectVerb | None:
     """Also of `deletes` and `copies`."""
     low = word.lower()
     forms = (low, low.removesuffix("s"), low.removesuffix("es"), re.sub(r"ies$", "y", low))
     return next((_MEANING[form] for form in forms if form in _MEANING), None)
 
 
-def name_signs(name: str) -> Sequence[Sign]:
+def name_signs(name: str) -> Sequence[EffectKeyword]:
     """The first verb, and what comes after it and is no mere name of a thing."""
     parts = words(name)
-    signs: list[Sign] = []
+    signs: list[EffectKeyword] = []
     for place, word in enumerate(parts):
         before = parts[place - 1] if place else ""
-        doing = Doing.WRITES if (before, word) in _NO_READS else _MEANING.get(word)
+        doing = EffectVerb.WRITES if (before, word) in _NO_READS else _MEANING.get(word)
         if doing and (not signs or word not in _ALSO_NAMES or before in _ONWARDS):
-            signs.append(Sign(doing, word))
+            signs.append(EffectKeyword(doing, word))
     return signs
 
 
-def onward_signs(name: str) -> Sequence[Sign]:
+def onward_signs(name: str) -> Sequence[EffectKeyword]:
     """Only the first verb, and what `and` or `or` adds to it: `get_or_create`."""
     parts = words(name)
     onwards = {after for word, after in pairwise(parts) if word in _ONWARDS}
@@ -118,12 +118,12 @@ def onward_signs(name: str) -> Sequence[Sign]:
     return [*signs[:1], *(sign for sign in signs[1:] if sign.word in onwards)]
 
 
-def sentence_signs(sentence: str) -> Iterator[Sign]:
+def sentence_signs(sentence: str) -> Iterator[EffectKeyword]:
     """Verbs at the places where a sentence has them: first, and after `and`, `or`, a comma."""
     for place, word in enumerate(_VERB_PLACES.findall(sentence)):
         doing = meaning(word)
         if doing and (place == 0 or not _names_a_thing(word)):
-            yield Sign(doing, word.lower())
+            yield EffectKeyword(doing, word.lower())
 
 
 def _names_a_thing(word: str) -> bool:
@@ -143,11 +143,11 @@ _BRAKES: Final = frozenset({"confirm", "confirmed", "dry", "overwrite"})
 _CHOICES: Final = frozenset({"action", "operation", "op", "command", "method", "subcommand"})
 
 
-def description_signs(definition: Definition) -> Iterator[Sign]:
+def description_signs(definition: Definition) -> Iterator[EffectKeyword]:
     """Of the first sentence, and of warnings anywhere."""
     yield from sentence_signs(first_sentence(definition.description)[:400])
     if found := _ANYTHING.search(definition.description):
-        yield Sign(Doing.RUNS, found[0].lower())
+        yield EffectKeyword(EffectVerb.RUNS, found[0].lower())
 
 
 def says_final(definition: Definition) -> str | None:
@@ -155,24 +155,24 @@ def says_final(definition: Definition) -> str | None:
     return found[0].lower() if found else None
 
 
-def parameter_signs(schema: JsonObject) -> Iterator[Sign]:
+def parameter_signs(schema: JsonObject) -> Iterator[EffectKeyword]:
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, Mapping) else ():
         parts = set(words(name))
         about = inner if isinstance(inner, Mapping) else {}
         if parts & _RUN and "enum" not in about:
-            yield Sign(Doing.RUNS, name)
+            yield EffectKeyword(EffectVerb.RUNS, name)
         if parts & _BRAKES or _KEPT.search(str(about.get("description", ""))):
-            yield Sign(Doing.WRITES, name)
+            yield EffectKeyword(EffectVerb.WRITES, name)
         if parts & _CHOICES:
             yield from _chosen(about)
 
 
-def _chosen(schema: JsonObject) -> Iterator[Sign]:
+def _chosen(schema: JsonObject) -> Iterator[EffectKeyword]:
     """`operation: list | get | set` can set."""
     for option in _list(schema.get("enum")):
         if isinstance(option, str) and (doing := meaning(option)):
-            yield Sign(doing, option)
+            yield EffectKeyword(doing, option)
 
 
 def _list(value: JsonValue) -> Sequence[JsonValue]:

@@ -1,9 +1,9 @@
 """What the gateway refuses.
 
 PorticoError
-├── BadToolRef           not of the form server.tool
-├── BadServerName        a name that could be taken for another, or for none
-├── BadLaunch            not a description of how a server is started or reached
+├── InvalidToolRef       not of the form server.tool
+├── InvalidServerName    a name that could be taken for another, or for none
+├── InvalidLaunch        not a description of how a server is started or reached
 ├── ServerNotFound
 ├── ServerExists         the name is taken, or looks like one that is
 ├── ServerNotOurs        it comes from a file, and is changed there
@@ -19,7 +19,7 @@ PorticoError
 ├── ToolRefused          its definition cannot be used, whoever approves it
 ├── ToolSaidNo           it ran, and says that it failed
 ├── WrongVerb            its effect wants another door
-├── BadArguments         not what the tool's schema asks for
+├── InvalidArguments     not what the tool's schema asks for
 ├── SchemaRefused        a schema too large, too deep or too costly to check against
 ├── UpstreamDown         the server did not start, or broke off
 ├── UpstreamWantsLogin   the server does not know who is calling
@@ -39,12 +39,13 @@ PorticoError
 from collections.abc import Iterable
 from datetime import datetime
 
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 
 
-class BadToolRef(PorticoError):
+class InvalidToolRef(PorticoError):
     kind = Kind.INVALID
     code = "bad_tool_ref"
+    type_name = "BadToolRef"
     title = "Not the name of a tool"
     fix = "Write it as server.tool; `search_tools` and `portico tools list` show the names."
 
@@ -53,9 +54,10 @@ class BadToolRef(PorticoError):
         self.text = text
 
 
-class BadServerName(PorticoError):
+class InvalidServerName(PorticoError):
     kind = Kind.INVALID
     code = "bad_server_name"
+    type_name = "BadServerName"
     title = "Not a name for a server"
     fix = "Use small letters, digits and -, at most 32, beginning with a letter."
 
@@ -64,9 +66,10 @@ class BadServerName(PorticoError):
         self.text = text
 
 
-class BadLaunch(PorticoError):
+class InvalidLaunch(PorticoError):
     kind = Kind.INVALID
     code = "bad_launch"
+    type_name = "BadLaunch"
     title = "Not a way to start or reach a server"
     fix = "Give a command with its arguments, or an address that begins with http."
 
@@ -271,14 +274,17 @@ class WrongVerb(PorticoError):
         self.right = right
 
 
-class BadArguments(PorticoError):
+class InvalidArguments(PorticoError):
     kind = Kind.INVALID
     code = "bad_arguments"
+    type_name = "BadArguments"
     title = "The tool does not take these arguments"
 
-    def __init__(self, ref: str, flaws: Iterable[Flaw], *, more: int = 0) -> None:
-        self.flaws = tuple(flaws)
-        told = "; ".join(f"{flaw.field or 'arguments'}: {flaw.message}" for flaw in self.flaws)
+    def __init__(self, ref: str, flaws: Iterable[FieldError], *, more: int = 0) -> None:
+        self.field_errors = tuple(flaws)
+        told = "; ".join(
+            f"{flaw.field or 'arguments'}: {flaw.message}" for flaw in self.field_errors
+        )
         rest = f"; and {more} more" if more else ""
         super().__init__(
             f"{ref} was not called, its arguments do not fit: {told}{rest}.",

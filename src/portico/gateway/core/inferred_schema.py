@@ -54,15 +54,15 @@ UNSEEN: Final = "unseen"
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class InferredSchema:
     """Of all values that stood in one place."""
 
     kinds: Mapping[str, int] = field(default_factory=dict)
     """How many were of which type, as JSON Schema calls it."""
-    members: Mapping[str, "Shape"] = field(default_factory=dict)
-    others: "Shape | None" = None
+    members: Mapping[str, "InferredSchema"] = field(default_factory=dict)
+    others: "InferredSchema | None" = None
     """Of what stood under keys that are data."""
-    items: "Shape | None" = None
+    items: "InferredSchema | None" = None
     wide: bool = False
     """Had so many keys that they are all taken for data."""
 
@@ -74,34 +74,36 @@ class Shape:
     def size(self) -> int:
         return 1 + sum(inner.size for inner in self.inner())
 
-    def inner(self) -> Iterator["Shape"]:
+    def inner(self) -> Iterator["InferredSchema"]:
         yield from self.members.values()
         yield from (each for each in (self.others, self.items) if each is not None)
 
 
-def shape_of(value: JsonValue) -> Shape:
+def shape_of(value: JsonValue) -> InferredSchema:
     """Of one result."""
     return _fit(_looked_at(value, 0, [_LOOKED_AT]))
 
 
-def merged(one: Shape, other: Shape) -> Shape:
+def merged(one: InferredSchema, other: InferredSchema) -> InferredSchema:
     return _fit(_merged(one, other))
 
 
-def _looked_at(value: JsonValue, depth: int, left: list[int]) -> Shape:
+def _looked_at(value: JsonValue, depth: int, left: list[int]) -> InferredSchema:
     kind = _kind(value)
     if kind not in {"object", "array"}:
-        return Shape({kind: 1})
+        return InferredSchema({kind: 1})
     left[0] -= 1
     if depth >= DEEPEST or left[0] < 0:
-        return Shape({UNSEEN: 1})
+        return InferredSchema({UNSEEN: 1})
     if isinstance(value, Mapping):
         return _object(value, depth, left)
     items = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
-    return Shape({kind: 1}, items=_all(_looked_at(it, depth + 1, left) for it in items[:_ITEMS]))
+    return InferredSchema(
+        {kind: 1}, items=_all(_looked_at(it, depth + 1, left) for it in items[:_ITEMS])
+    )
 
 
-def _object(value: JsonObject, depth: int, left: list[int]) -> Shape:
+def _object(value: JsonObject, depth: int, left: list[int]) -> InferredSchema:
     """Of one that is too wide, only some are looked at: they are all alike."""
     left[0] -= min(len(value), WIDEST + 1)
     looked = {
@@ -109,7 +111,7 @@ def _object(value: JsonObject, depth: int, left: list[int]) -> Shape:
     }
     members = {key: shape for key, shape in looked.items() if names_a_field(key)}
     others = _all(shape for key, shape in looked.items() if key not in members)
-    whole = Shape({"object": 1}, members, others, wide=len(value) > WIDEST)
+    whole = InferredSchema({"object": 1}, members, others, wide=len(value) > WIDEST)
     return _narrowed(whole)
 
 
@@ -131,35 +133,35 @@ def _kind(value: JsonValue) -> str:
             return "array"
 
 
-def _all(shapes: Iterator[Shape]) -> Shape | None:
+def _all(shapes: Iterator[InferredSchema]) -> InferredSchema | None:
     found = [*shapes]
     return reduce(_merged, found) if found else None
 
 
-def _merged(one: Shape, other: Shape) -> Shape:
+def _merged(one: InferredSchema, other: InferredSchema) -> InferredSchema:
     kinds = dict(one.kinds)
     for kind, times in other.kinds.items():
         kinds[kind] = kinds.get(kind, 0) + times
     if not _holds(one) and not _holds(other):  # most do not, and this is done for every value
-        return Shape(kinds)
+        return InferredSchema(kinds)
     members = dict(one.members)
     for key, shape in other.members.items():
         members[key] = _merged(members[key], shape) if key in members else shape
     others, items = _either(one.others, other.others), _either(one.items, other.items)
-    return _narrowed(Shape(kinds, members, others, items, one.wide or other.wide))
+    return _narrowed(InferredSchema(kinds, members, others, items, one.wide or other.wide))
 
 
-def _holds(shape: Shape) -> bool:
+def _holds(shape: InferredSchema) -> bool:
     return bool(shape.members or shape.wide) or shape.others is not None or shape.items is not None
 
 
-def _either(one: Shape | None, other: Shape | None) -> Shape | None:
+def _either(one: InferredSchema | None, other: InferredSchema | None) -> InferredSchema | None:
     if one is None or other is None:
         return one or other
     return _merged(one, other)
 
 
-def _narrowed(shape: Shape) -> Shape:
+def _narrowed(shape: InferredSchema) -> InferredSchema:
     """Whatever order they came in: too many keys once are too many for good."""
     if not shape.members or not (shape.wide or len(shape.members) > WIDEST):
         return shape
@@ -168,7 +170,7 @@ def _narrowed(shape: Shape) -> Shape:
     return replace(shape, members={}, others=others, wide=True)
 
 
-def _fit(shape: Shape) -> Shape:
+def _fit(shape: InferredSchema) -> InferredSchema:
     depth = DEEPEST
     while shape.size > MOST:
         depth -= 1
@@ -176,12 +178,12 @@ def _fit(shape: Shape) -> Shape:
     return shape
 
 
-def _cut(shape: Shape, depth: int) -> Shape:
+def _cut(shape: InferredSchema, depth: int) -> InferredSchema:
     if depth == 0:
         kinds = Counter({UNSEEN if k in {"object", "array"} else k: 0 for k in shape.kinds})
         for kind, times in shape.kinds.items():
             kinds[UNSEEN if kind in {"object", "array"} else kind] += times
-        return Shape(dict(kinds))
+        return InferredSchema(dict(kinds))
     return replace(
         shape,
         members={key: _cut(inner, depth - 1) for key, inner in shape.members.items()},
@@ -212,7 +214,7 @@ _SHORT: Final = {
 }
 
 
-def schema_of(shape: Shape) -> JsonObject:
+def schema_of(shape: InferredSchema) -> JsonObject:
     """JSON Schema, of what is told of it; what may be missing is not required."""
     kinds = _kinds(shape)
     told: dict[str, JsonValue] = {}
@@ -229,7 +231,7 @@ def schema_of(shape: Shape) -> JsonObject:
     return told
 
 
-def line_of(shape: Shape, longest: int = _TEXT_LONGEST) -> str:
+def line_of(shape: InferredSchema, longest: int = _TEXT_LONGEST) -> str:
     """`{id: int, owner?: {login: str}, tags: [str]}`, as deep as there is room."""
     for depth in range(6, -1, -1):
         line = _line(shape, depth)
@@ -238,7 +240,7 @@ def line_of(shape: Shape, longest: int = _TEXT_LONGEST) -> str:
     return _line(shape, 0)
 
 
-def shape_json(shape: Shape) -> JsonObject:
+def shape_json(shape: InferredSchema) -> JsonObject:
     told: dict[str, JsonValue] = {"kinds": dict(shape.kinds)}
     if shape.members:
         told["members"] = {name: shape_json(inner) for name, inner in shape.members.items()}
@@ -249,12 +251,12 @@ def shape_json(shape: Shape) -> JsonObject:
     return told | {"wide": True} if shape.wide else told
 
 
-def shape_from(told: JsonValue) -> Shape:
+def shape_from(told: JsonValue) -> InferredSchema:
     """Of what `shape_json` gave; whatever else stands there is nothing."""
     if not isinstance(told, Mapping):
-        return Shape()
+        return InferredSchema()
     kinds, members = told.get("kinds"), told.get("members")
-    return Shape(
+    return InferredSchema(
         {kind: times for kind, times in _each(kinds) if isinstance(times, int)},
         {name: shape_from(inner) for name, inner in _each(members)},
         shape_from(told["others"]) if "others" in told else None,
@@ -268,13 +270,13 @@ def _each(told: JsonValue) -> Iterator[tuple[str, JsonValue]]:
         yield from told.items()
 
 
-def _kinds(shape: Shape) -> list[str]:
+def _kinds(shape: InferredSchema) -> list[str]:
     """A whole number is a number too."""
     whole = "integer" if "number" in shape.kinds else ""
     return sorted(kind for kind in shape.kinds if kind != whole)
 
 
-def _told(shape: Shape) -> tuple[Mapping[str, Shape], Shape | None]:
+def _told(shape: InferredSchema) -> tuple[Mapping[str, InferredSchema], InferredSchema | None]:
     objects = shape.kinds.get("object", 0)
     members = {
         name: inner
@@ -287,15 +289,15 @@ def _told(shape: Shape) -> tuple[Mapping[str, Shape], Shape | None]:
     return ({}, every) if every.members else (members, shape.others)
 
 
-def _form(shape: Shape) -> tuple[frozenset[str], frozenset[str]]:
+def _form(shape: InferredSchema) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(shape.kinds), frozenset(shape.members)
 
 
-def _optional(shape: Shape, name: str) -> bool:
+def _optional(shape: InferredSchema, name: str) -> bool:
     return shape.members[name].times < shape.kinds.get("object", 0)
 
 
-def _line(shape: Shape, depth: int) -> str:
+def _line(shape: InferredSchema, depth: int) -> str:
     wide: Mapping[str, Callable[[], str]] = {
         "object": lambda: _fields(shape, depth),
         "array": lambda: f"[{_line(shape.items, depth - 1)}]" if shape.items and depth else "[any]",
@@ -304,7 +306,7 @@ def _line(shape: Shape, depth: int) -> str:
     return "|".join(sorted(said, key=lambda each: each == "null")) or "any"
 
 
-def _fields(shape: Shape, depth: int) -> str:
+def _fields(shape: InferredSchema, depth: int) -> str:
     members, others = _told(shape)
     if not depth or not (members or others):
         return "obj"
@@ -358,18 +360,18 @@ class ToolPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenShape:
+class ObservedSchema:
     """Of the definition that `pin` is of."""
 
     pin: str
     times: int
-    shape: Shape
+    shape: InferredSchema
 
-    def and_then(self, later: "SeenShape") -> "SeenShape":
+    def and_then(self, later: "ObservedSchema") -> "ObservedSchema":
         """Of another definition nothing is kept."""
         if self.pin != later.pin:
             return later
-        return SeenShape(self.pin, self.times + later.times, merged(self.shape, later.shape))
+        return ObservedSchema(self.pin, self.times + later.times, merged(self.shape, later.shape))
 
 
 @dataclass(frozen=True, slots=True)

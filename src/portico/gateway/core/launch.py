@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.gateway.core.errors import BadLaunch
+from portico.gateway.core.errors import InvalidLaunch
 from portico.gateway.core.servers import (
     FromEnvironment,
     FromFile,
@@ -21,8 +21,8 @@ from portico.gateway.core.servers import (
 )
 from portico.guard.core.secrets import SecretRef, Source, parse_ref
 from portico.kernel.json import JsonObject, JsonValue
-from portico.sandbox.core.errors import BadPlace
-from portico.sandbox.core.profile import Place
+from portico.sandbox.core.errors import InvalidNetworkEndpoint
+from portico.sandbox.core.profile import NetworkEndpoint
 
 
 def to_json(launch: Launch) -> JsonObject:
@@ -50,7 +50,7 @@ def to_json(launch: Launch) -> JsonObject:
 
 
 def from_json(value: JsonValue) -> Launch:
-    """Raises `BadLaunch`."""
+    """Raises `InvalidLaunch`."""
     written = _object(value, "it")
     match written.get("type"):
         case "stdio":
@@ -65,13 +65,13 @@ def from_json(value: JsonValue) -> Launch:
         case "inside":
             return Inside(name=_text(written, "name"), version=_text(written, "version"))
         case _:
-            raise BadLaunch("its type is neither stdio nor http")
+            raise InvalidLaunch("its type is neither stdio nor http")
 
 
 def check_launch(launch: Launch) -> None:
-    """Whether somebody may describe a server so. Raises `BadLaunch`."""
+    """Whether somebody may describe a server so. Raises `InvalidLaunch`."""
     if isinstance(launch, Inside):
-        raise BadLaunch("nobody else can add a part of Portico")
+        raise InvalidLaunch("nobody else can add a part of Portico")
     from_json(to_json(launch))
 
 
@@ -126,7 +126,7 @@ def _http(written: JsonObject) -> Http:
                 secret_url=found,
             )
         case _:
-            raise BadLaunch("its transport is neither streamable nor sse")
+            raise InvalidLaunch("its transport is neither streamable nor sse")
 
 
 def _value(value: JsonValue) -> Value:
@@ -150,7 +150,7 @@ def _part(value: JsonValue) -> str | FromEnvironment | FromSecret:
 def _from_secret(written: JsonObject) -> FromSecret:
     text = _text(written, "secret")
     if parse_ref(text) is None:
-        raise BadLaunch("its reference to a secret is not of the form secret:NAME")
+        raise InvalidLaunch("its reference to a secret is not of the form secret:NAME")
     return FromSecret(text)
 
 
@@ -168,7 +168,7 @@ def _from_file(written: JsonObject) -> FromFile:
                 spelling,  # ty: ignore[invalid-argument-type] # one of the four above
             )
         case _:
-            raise BadLaunch("its spelling of variables is not known")
+            raise InvalidLaunch("its spelling of variables is not known")
 
 
 def _values(written: JsonObject, field: str) -> Mapping[str, Value]:
@@ -178,21 +178,21 @@ def _values(written: JsonObject, field: str) -> Mapping[str, Value]:
 
 def _object(value: JsonValue, what: str) -> JsonObject:
     if not isinstance(value, Mapping):
-        raise BadLaunch(f"{what} is not an object")
+        raise InvalidLaunch(f"{what} is not an object")
     return value
 
 
 def _list(written: JsonObject, field: str) -> Sequence[JsonValue]:
     value = written.get(field, [])
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise BadLaunch(f"{field} is not a list")
+        raise InvalidLaunch(f"{field} is not a list")
     return value
 
 
 def _text(written: JsonObject, field: str) -> str:
     text = _optional(written, field)
     if not text:
-        raise BadLaunch(f"there is no {field}")
+        raise InvalidLaunch(f"there is no {field}")
     return text
 
 
@@ -201,14 +201,14 @@ def _optional(written: JsonObject, field: str) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise BadLaunch(f"{field} is not a text")
+        raise InvalidLaunch(f"{field} is not a text")
     return _whole(text)
 
 
 def _whole(text: str) -> str:
     """No process can be given a NUL, and half of a surrogate pair is no letter."""
     if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in text):
-        raise BadLaunch("a text in it holds what is no letter")
+        raise InvalidLaunch("a text in it holds what is no letter")
     return text
 
 
@@ -299,7 +299,7 @@ def written_out(text: str, home: str) -> str:
     return f"{home}{text[1:]}" if home and (text == "~" or text.startswith("~/")) else text
 
 
-def places_in(texts: Texts) -> Iterator[Place]:
+def places_in(texts: Texts) -> Iterator[NetworkEndpoint]:
     """Of addresses, of `host:port`, and of `X_HOST` beside `X_PORT`."""
     for text in (*(each or "" for each in texts.arguments), *texts.environment.values()):
         yield from _addresses(text)
@@ -310,7 +310,7 @@ def places_in(texts: Texts) -> Iterator[Place]:
             yield from _place(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
 
-def _addresses(text: str) -> Iterable[Place]:
+def _addresses(text: str) -> Iterable[NetworkEndpoint]:
     for scheme, authority in _ADDRESS.findall(text):
         for host in authority.rpartition("@")[2].split(","):
             has_port = re.search(r":\d+$", host) is not None
@@ -318,10 +318,10 @@ def _addresses(text: str) -> Iterable[Place]:
             yield from _place(f"{host}{port}")
 
 
-def _place(text: str) -> Iterable[Place]:
+def _place(text: str) -> Iterable[NetworkEndpoint]:
     try:
-        return (Place.parse(text),)
-    except BadPlace:
+        return (NetworkEndpoint.parse(text),)
+    except InvalidNetworkEndpoint:
         return ()
 
 

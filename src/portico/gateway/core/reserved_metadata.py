@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import Definition
 
 # A saved workflow is a tool made of others. Its definition says which tools it calls, and what it
@@ -27,11 +27,11 @@ def used_by(definition: Definition) -> Sequence[str]:
             return []
 
 
-def admits(answer: Answer) -> bool:
+def admits(answer: ToolResult) -> bool:
     return answer.meta is not None and ADMITTED_META in answer.meta
 
 
-def without_admission(answer: Answer) -> Answer:
+def without_admission(answer: ToolResult) -> ToolResult:
     """What another server gives is never carried out, whatever it says of itself."""
     if answer.meta is None:
         return answer
@@ -42,16 +42,16 @@ def without_admission(answer: Answer) -> Answer:
 AHEAD: Final = "portico/ahead"
 
 
-def marked(answer: Answer, age: timedelta) -> Answer:
+def marked(answer: ToolResult, age: timedelta) -> ToolResult:
     told = {AHEAD: {"age_ms": round(age.total_seconds() * 1000)}}
     return replace(answer, meta={**(answer.meta or {}), **told})
 
 
-def is_marked(answer: Answer) -> bool:
+def is_marked(answer: ToolResult) -> bool:
     return answer.meta is not None and AHEAD in answer.meta
 
 
-def age_ms(answer: Answer) -> int | None:
+def age_ms(answer: ToolResult) -> int | None:
     """None of one that was not read ahead."""
     match (answer.meta or {}).get(AHEAD):
         case {"age_ms": int(age)}:
@@ -60,7 +60,7 @@ def age_ms(answer: Answer) -> int | None:
             return None
 
 
-def unmarked(answer: Answer) -> Answer:
+def unmarked(answer: ToolResult) -> ToolResult:
     """What a server says of itself in our name is not handed on."""
     if not is_marked(answer):
         return answer

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.gateway.core.calls import Answer, CallId
+from portico.gateway.core.calls import CallId, ToolResult
 from portico.kernel.json import JsonObject, JsonValue
 
 
-def answer_kept(answer: Answer, call: CallId) -> JsonObject:
+def answer_kept(answer: ToolResult, call: CallId) -> JsonObject:
     return {
         "content": [*answer.content],
         "structured": answer.structured,
@@ -20,13 +20,13 @@ def answer_kept(answer: Answer, call: CallId) -> JsonObject:
     }
 
 
-def answer_from(kept: JsonValue) -> tuple[Answer, CallId] | None:
+def answer_from(kept: JsonValue) -> tuple[ToolResult, CallId] | None:
     """None for what was kept of something else."""
     if not isinstance(kept, Mapping) or "call" not in kept:
         return None
     content, meta = kept.get("content"), kept.get("meta")
     blocks = content if isinstance(content, Sequence) and not isinstance(content, str) else ()
-    answer = Answer(
+    answer = ToolResult(
         content=[block for block in blocks if isinstance(block, Mapping)],
         structured=kept.get("structured"),
         failed=kept.get("failed") is True,
@@ -46,7 +46,7 @@ class ResultPage:
     pages: int
 
 
-def text_of(answer: Answer) -> str:
+def text_of(answer: ToolResult) -> str:
     """All its texts in order, also those of resources in it; where its structured form says much
     more than they do, that form."""
     told = "\n".join(_texts(answer.content))
@@ -91,7 +91,7 @@ def _end(text: str, start: int, size: int) -> int:
     return end
 
 
-def beginning(answer: Answer, size: int, how_to_go_on: str) -> Answer:
+def beginning(answer: ToolResult, size: int, how_to_go_on: str) -> ToolResult:
     """Its first page and what is no text; the structured form has no beginning and is left out."""
     first: JsonObject = {"type": "text", "text": pages(text_of(answer), size)[0]}
     others = [block for block in answer.content if _text(block) is None]

@@ -595,13 +595,13 @@ class SearchIndex:
 
     def _verdict(self, question: Question, evidence: Evidence, log_odds: Floats) -> float:
         """Of the whole question, or of the step that is served best."""
-        scores = self.calibrations[evidence.models].scores(evidence.signs(log_odds))
+        scores = self.calibrations[evidence.models].scores(evidence.fit_scores(log_odds))
         return float(scores[1:].max() if question.steps else scores[0])
 
     def _calibration(self, evidence: Evidence) -> Calibration:
         learnt = self.learning[evidence.models]
         log_odds = logits(evidence.rows, evidence.server, learnt.weights)
-        return Calibration.of(evidence.signs(log_odds), learnt.judgement)
+        return Calibration.of(evidence.fit_scores(log_odds), learnt.judgement)
 
     def _rarity(self, stems: Sequence[str]) -> float:
         return sum(self.lexicon.rarity_of(stem) for stem in dict.fromkeys(stems))

@@ -135,7 +135,7 @@ _STRANGERS_TURNED_AWAY: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class FitScores:
     """Of how well the best tool fits, one number a question each."""
 
     top: Floats
@@ -167,7 +167,7 @@ class Calibration:
     threshold: float
 
     @classmethod
-    def of(cls, background: Signs, judgement: Judgement) -> Self:
+    def of(cls, background: FitScores, judgement: Judgement) -> Self:
         table = background.table
         spread = table.std(axis=0)
         usual, spread = table.mean(axis=0), np.where(spread > 1e-6, spread, 1).astype(np.float32)
@@ -175,7 +175,7 @@ class Calibration:
         threshold = np.quantile(plain.scores(background), _STRANGERS_TURNED_AWAY)
         return cls(usual, spread, judgement, float(threshold))
 
-    def scores(self, signs: Signs) -> Floats:
+    def scores(self, signs: FitScores) -> Floats:
         """Above nought where a question fits better than strangers do."""
         weights = (self.judgement.top, self.judgement.met, self.judgement.nearest)
         standard: Floats = (signs.table - self.usual) / self.spread
@@ -226,10 +226,10 @@ class Evidence:
         server = None if self.server is None else self.server[:, tools]
         return replace(self, rows=kept, server=server)
 
-    def signs(self, log_odds: Floats) -> Signs:
+    def fit_scores(self, log_odds: Floats) -> FitScores:
         top = log_odds.argmax(axis=1)
         words = self.rows[LEXICAL][np.arange(len(top)), top]
-        return Signs(
+        return FitScores(
             top=log_odds.max(axis=1),
             met=words / np.maximum(self.wanted, 1),
             nearest=words * 0
@@ -245,24 +245,24 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class LearnedWeights:
     weights: Weights
     judgement: Judgement
 
 
-Learning = Mapping[frozenset[str], Learnt]
+Learning = Mapping[frozenset[str], LearnedWeights]
 
 SHIPPED: Final[Learning] = MappingProxyType(
     {
-        frozenset(): Learnt(Weights({LEXICAL: 0.478}), Judgement(0.4804, 0.4793, 0.0)),
-        frozenset({STATIC}): Learnt(
+        frozenset(): LearnedWeights(Weights({LEXICAL: 0.478}), Judgement(0.4804, 0.4793, 0.0)),
+        frozenset({STATIC}): LearnedWeights(
             Weights({LEXICAL: 0.1844, STATIC: 11.8078, NAMES: 4.0316}),
             Judgement(0.7319, 0.3082, 0.0216),
         ),
-        frozenset({ENCODER}): Learnt(
+        frozenset({ENCODER}): LearnedWeights(
             Weights({LEXICAL: 0.2421, ENCODER: 14.2818}), Judgement(0.6949, 0.0727, 0.2096)
         ),
-        frozenset({STATIC, ENCODER}): Learnt(
+        frozenset({STATIC, ENCODER}): LearnedWeights(
             Weights({LEXICAL: 0.1422, STATIC: 6.5118, ENCODER: 8.5066, NAMES: 3.4876}),
             Judgement(0.6988, 0.0296, 0.3635),
         ),

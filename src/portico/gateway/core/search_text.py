@@ -146,7 +146,7 @@ def tool_document(tool: ToolText, stem: Stem) -> Document:
 @dataclass(frozen=True, slots=True)
 class Lexicon:
     documents: tuple[Document, ...]
-    places: Mapping[str, int]
+    positions: Mapping[str, int]
     """Where a stem's postings begin, as an index into `starts`."""
     starts: NDArray[np.int64]
     postings: NDArray[np.int64]
@@ -171,7 +171,7 @@ class Lexicon:
         impacts = rarity[terms] * amounts * (_SATURATION + 1) / (amounts + _SATURATION)
         return cls(
             documents=documents,
-            places=places,
+            positions=places,
             starts=np.concatenate([[0], np.cumsum(found)]).astype(np.int64),
             postings=postings,
             impacts=impacts.astype(np.float32),
@@ -182,14 +182,14 @@ class Lexicon:
         """Of every document; each stem counts once."""
         found = np.zeros(len(self.documents), np.float32)
         for stem in dict.fromkeys(stems):
-            place = self.places.get(stem)
+            place = self.positions.get(stem)
             if place is not None:
                 among = slice(self.starts[place], self.starts[place + 1])
                 found[self.postings[among]] += self.impacts[among]
         return found
 
     def rarity_of(self, stem: str) -> float:
-        place = self.places.get(stem)
+        place = self.positions.get(stem)
         if place is None:
             return float(np.log1p((len(self.documents) + 0.5) / 0.5))
         return float(self.rarity[place])

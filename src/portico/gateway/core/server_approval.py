@@ -11,9 +11,9 @@ from typing import Final
 
 from portico.gateway.core.catalog_snapshot import Definition, Tool
 from portico.gateway.core.effects import (
-    Doing,
+    EffectKeyword,
+    EffectVerb,
     ShippedEffects,
-    Sign,
     description_signs,
     name_signs,
     onward_signs,
@@ -70,7 +70,7 @@ def _proposed(tool: Tool, which: Proposed, proposed: Callable[[Definition], Effe
     if tool.refused is not None or (tool.agreed and tool.effect is not Effect.UNKNOWN):
         return tool
     effect = proposed(tool.definition)
-    lowered = which is Proposed.ALL or effect.reads_only
+    lowered = which is Proposed.ALL or effect.is_read_only
     return _accepted(tool, effect if lowered else Effect.UNKNOWN)
 
 
@@ -121,13 +121,13 @@ def _from_words(definition: Definition, *, outside: bool) -> Proposal:
     claims_read = definition.annotations.get("readOnlyHint") is True
     sign = max(_signs(definition, trusting=claims_read), key=_doing, default=None)
     despite = ", although it claims to read only" if claims_read else ""
-    if sign is not None and sign.doing is Doing.DESTROYS:
+    if sign is not None and sign.doing is EffectVerb.DESTROYS:
         return Proposal(Effect.IRREVERSIBLE, f"{sign.word!r} destroys{despite}")
     if definition.annotations.get("destructiveHint") is True:
         return Proposal(Effect.IRREVERSIBLE, f"it says that it is destructive{despite}")
-    if sign is not None and sign.doing is Doing.RUNS:
+    if sign is not None and sign.doing is EffectVerb.RUNS:
         return Proposal(Effect.UNKNOWN, f"{sign.word!r}: it runs what it is given{despite}")
-    if sign is not None and sign.doing is Doing.WRITES:
+    if sign is not None and sign.doing is EffectVerb.WRITES:
         if final := says_final(definition):
             return Proposal(Effect.IRREVERSIBLE, f"{sign.word!r} writes, and it says {final!r}")
         return Proposal(_write(outside=outside), f"{sign.word!r} writes{despite}")
@@ -135,7 +135,7 @@ def _from_words(definition: Definition, *, outside: bool) -> Proposal:
 
 
 def _without_contradiction(
-    definition: Definition, reads: Sign | None, *, outside: bool
+    definition: Definition, reads: EffectKeyword | None, *, outside: bool
 ) -> Proposal:
     claims_read = definition.annotations.get("readOnlyHint")
     read = Effect.EXTERNAL_READ if outside else Effect.LOCAL_READ
@@ -154,16 +154,16 @@ def _write(*, outside: bool) -> Effect:
     return Effect.EXTERNAL_WRITE if outside else Effect.LOCAL_WRITE
 
 
-def _signs(definition: Definition, *, trusting: bool) -> Iterator[Sign]:
+def _signs(definition: Definition, *, trusting: bool) -> Iterator[EffectKeyword]:
     """What only a description says can make it worse, never better: a name is what a tool is
     called by, a description is what its author hopes."""
     named = onward_signs(definition.name) if trusting else name_signs(definition.name)
     yield from named
     worse = [*description_signs(definition), *parameter_signs(definition.input_schema)]
-    yield from (sign for sign in worse if sign.doing is not Doing.READS)
+    yield from (sign for sign in worse if sign.doing is not EffectVerb.READS)
 
 
-def _doing(sign: Sign) -> Doing:
+def _doing(sign: EffectKeyword) -> EffectVerb:
     return sign.doing
 
 

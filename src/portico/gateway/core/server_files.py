@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from portico.gateway.core.catalog_snapshot import slug
-from portico.gateway.core.config_documents import Wish
+from portico.gateway.core.config_documents import ServerSpec
 from portico.gateway.core.pins import launch_pin
 from portico.gateway.core.servers import RESERVED, Server, ServerId
 
@@ -16,7 +16,7 @@ KEPT: Final = timedelta(days=30)
 that writes a file anew, a branch without it or a slip of the pen cost nobody an approval."""
 
 
-class Fate(StrEnum):
+class ReconcileAction(StrEnum):
     ADDED = "added"
     CHANGED = "changed"
     GONE = "gone"
@@ -25,7 +25,7 @@ class Fate(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-def as_wished(server: Server, wish: Wish | None, now: datetime) -> Server | None:
+def as_wished(server: Server, wish: ServerSpec | None, now: datetime) -> Server | None:
     """None if it is to be forgotten. A launch that is not the approved one waits by itself; should
     the file be put back, it is the approved one again."""
     if wish is not None:
@@ -38,18 +38,18 @@ def as_wished(server: Server, wish: Wish | None, now: datetime) -> Server | None
     return server if now - server.gone_at <= KEPT else None
 
 
-def fate_of(before: Server, after: Server | None) -> Fate | None:
+def fate_of(before: Server, after: Server | None) -> ReconcileAction | None:
     if after is None:
-        return Fate.FORGOTTEN
+        return ReconcileAction.FORGOTTEN
     if (before.launch_pin, before.timeout) != (after.launch_pin, after.timeout):
-        return Fate.CHANGED
+        return ReconcileAction.CHANGED
     if before.gone_at == after.gone_at:
         return None
-    return Fate.BACK if after.gone_at is None else Fate.GONE
+    return ReconcileAction.BACK if after.gone_at is None else ReconcileAction.GONE
 
 
 def newly_wished(
-    id_: ServerId, origin: str, wish: Wish, others: Sequence[Server], now: datetime
+    id_: ServerId, origin: str, wish: ServerSpec, others: Sequence[Server], now: datetime
 ) -> Server:
     """Under a name that is unlike the others'. One that would be started exactly as another is
     switched off at first: nobody wants to find each of its tools twice."""

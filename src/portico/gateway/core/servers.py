@@ -6,13 +6,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal
 
-from portico.gateway.core.catalog_snapshot import Standing, Tool
+from portico.gateway.core.catalog_snapshot import Tool, ToolStatus
 from portico.gateway.core.errors import ServerDisabled, ServerGone, ServerNotApproved
 from portico.kernel.budget import NO_TOKENS, Tokens
 from portico.kernel.ids import Id
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.sandbox.core.profile import Network, Place, Profile
+from portico.sandbox.core.profile import Network, NetworkEndpoint, Profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Unboxed:
     launch_pin: str
 
 
-class Hold(StrEnum):
+class ConfinementMode(StrEnum):
     """How a server is held."""
 
     BOXED = "boxed"
@@ -42,16 +42,16 @@ class Hold(StrEnum):
 _PIN: Final = 12
 
 _ELSE: Final = {
-    Hold.UNBOXED: "NOT BOXED: all rights of Portico itself",
-    Hold.REFUSED: "no box here: does not start",
-    Hold.ELSEWHERE: "runs elsewhere",
-    Hold.OURS: "part of Portico",
+    ConfinementMode.UNBOXED: "NOT BOXED: all rights of Portico itself",
+    ConfinementMode.REFUSED: "no box here: does not start",
+    ConfinementMode.ELSEWHERE: "runs elsewhere",
+    ConfinementMode.OURS: "part of Portico",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confinement:
-    hold: Hold
+    mode: ConfinementMode
     profile: Profile | None
     """What it may reach beside its own program and a home of its own; None if nothing of it
     is started here."""
@@ -67,15 +67,15 @@ def hold_of(
     offered: bool,
     lacking: bool,
     named: Collection[str],
-) -> Hold:
+) -> ConfinementMode:
     """Only the configuration lets anybody out of a box; `named` are those, as `let_out` has it.
     A consent counts where there is none at all, and not where one has just failed."""
     if let_out(server, launch_pin) in named:
-        return Hold.UNBOXED
+        return ConfinementMode.UNBOXED
     if offered:
-        return Hold.BOXED
+        return ConfinementMode.BOXED
     agreed = lacking and consent is not None and consent.launch_pin == launch_pin
-    return Hold.UNBOXED if agreed else Hold.REFUSED
+    return ConfinementMode.UNBOXED if agreed else ConfinementMode.REFUSED
 
 
 def let_out(server: str, launch_pin: str) -> str:
@@ -87,7 +87,7 @@ def let_out(server: str, launch_pin: str) -> str:
 def said(confinement: Confinement, home: str = "") -> str:
     """In one line: `network: public · writes ~/notes · own home`. `home` is written as ~."""
     parts = _parts(confinement.profile or Profile(), home)
-    return _ELSE.get(confinement.hold) or " · ".join(parts)
+    return _ELSE.get(confinement.mode) or " · ".join(parts)
 
 
 def _parts(profile: Profile, home: str) -> Iterable[str]:
@@ -124,7 +124,7 @@ def _covered(path: str, folders: Iterable[str]) -> bool:
     return any(within(path, folder) for folder in folders)
 
 
-def _reached(place: Place, before: Profile) -> bool:
+def _reached(place: NetworkEndpoint, before: Profile) -> bool:
     """A place that is named may be this machine, whatever its name; the public network is not."""
     return place in before.reach
 
@@ -242,7 +242,7 @@ Foreign = Stdio | Http
 Launch = Foreign | Inside
 
 
-class Era(StrEnum):
+class ProtocolRevision(StrEnum):
     """How a server wants to be greeted."""
 
     MODERN = "modern"
@@ -288,7 +288,7 @@ class Server:
     """Its `resources`, `resource_templates` and `prompts` as last seen, each a list."""
     accepted_offers: JsonObject = field(default_factory=dict)
     identity: Identity | None = None
-    era: Era | None = None
+    protocol_revision: ProtocolRevision | None = None
     listed_at: datetime | None = None
     failure: str | None = None
     """Why it could not be listed the last time, if it could not."""
@@ -296,7 +296,7 @@ class Server:
     """Seconds for one call; None for the setting."""
     profile: Profile | None = None
     """What it may reach, if somebody has said so; None for what follows from its launch."""
-    unboxed: Unboxed | None = None
+    unsandboxed: Unboxed | None = None
     """The consent to start it without a box, where there is none."""
     label: Label = PUBLIC
     """What its results carry; whoever is not cleared for it does not see the server at all."""
@@ -355,20 +355,20 @@ def as_approved(server: Server) -> Server:
     )
 
 
-def standing(server: Server, tool: Tool) -> Standing:
+def standing(server: Server, tool: Tool) -> ToolStatus:
     if tool.gone:
-        return Standing.GONE
+        return ToolStatus.GONE
     if tool.refused is not None:
-        return Standing.REFUSED
+        return ToolStatus.REFUSED
     if not server.approved:
-        return Standing.PENDING
+        return ToolStatus.PENDING
     if tool.accepted_pin is None:
-        return Standing.NEW
-    return Standing.LIVE if tool.accepted_pin == tool.pin else Standing.CHANGED
+        return ToolStatus.NEW
+    return ToolStatus.LIVE if tool.accepted_pin == tool.pin else ToolStatus.CHANGED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class ToolCounts:
     """Of the tools themselves; how each stands depends on its server as well."""
 
     agreed: int = 0
@@ -384,13 +384,13 @@ class Tally:
         return self.agreed + self.new + self.changed + self.refused
 
 
-def tally(tools: Iterable[Tool]) -> Tally:
+def tally(tools: Iterable[Tool]) -> ToolCounts:
     counted = dict.fromkeys(("agreed", "new", "changed", "refused", "gone"), 0)
     tokens = 0
     for tool in tools:
         counted[_as(tool)] += 1
         tokens += 0 if tool.gone else tool.tokens
-    return Tally(tokens=Tokens(tokens), **counted)
+    return ToolCounts(tokens=Tokens(tokens), **counted)
 
 
 def _as(tool: Tool) -> str:
@@ -403,15 +403,15 @@ def _as(tool: Tool) -> str:
     return "agreed" if tool.accepted_pin == tool.pin else "changed"
 
 
-def standings(server: Server, counted: Tally) -> Mapping[Standing, int]:
+def standings(server: Server, counted: ToolCounts) -> Mapping[ToolStatus, int]:
     """How many of its tools stand how; what there is none of is left out."""
     if server.approved:
         living = {
-            Standing.LIVE: counted.agreed,
-            Standing.NEW: counted.new,
-            Standing.CHANGED: counted.changed,
+            ToolStatus.LIVE: counted.agreed,
+            ToolStatus.NEW: counted.new,
+            ToolStatus.CHANGED: counted.changed,
         }
     else:
-        living = {Standing.PENDING: counted.agreed + counted.new + counted.changed}
-    every = {**living, Standing.REFUSED: counted.refused, Standing.GONE: counted.gone}
+        living = {ToolStatus.PENDING: counted.agreed + counted.new + counted.changed}
+    every = {**living, ToolStatus.REFUSED: counted.refused, ToolStatus.GONE: counted.gone}
     return {standing: number for standing, number in every.items() if number}

@@ -8,7 +8,7 @@ from typing import Final
 
 from portico.gateway.core.calls import Verb, verb_for
 from portico.gateway.core.catalog_snapshot import Definition, ToolRef
-from portico.gateway.core.inferred_schema import SeenShape, line_of, vague
+from portico.gateway.core.inferred_schema import ObservedSchema, line_of, vague
 from portico.gateway.core.tool_schemas import is_local, target
 from portico.gateway.core.untrusted_text import cut, first_sentence, plain
 from portico.kernel.effect import Effect
@@ -236,7 +236,7 @@ def _shapes(
 
 
 def describe(
-    ref: ToolRef, definition: Definition, effect: Effect, returns: SeenShape | None = None
+    ref: ToolRef, definition: Definition, effect: Effect, returns: ObservedSchema | None = None
 ) -> JsonObject:
     """All that is needed to call it, the schema as its server wrote it. `returns`: what has been
     learnt from its results, for where its server does not say it."""
@@ -301,7 +301,7 @@ class HotTool:
 
 def hints(effect: Effect) -> JsonObject:
     """For a client's own permission screen: what an operator accepted, not what a server says."""
-    if effect.reads_only:
+    if effect.is_read_only:
         return {"readOnlyHint": True}
     return {"readOnlyHint": False, "destructiveHint": effect.destroys}
 

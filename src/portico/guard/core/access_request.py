@@ -21,7 +21,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
+class ActionTarget:
     """What it is done to. `effect` is what an operator has accepted, for exactly this pin."""
 
     tool: str
@@ -46,10 +46,10 @@ class Aim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class AccessRequest:
     caller: Principal
     action: Action = Action.CALL
-    aim: Aim
+    target: ActionTarget
     arguments: JsonObject = field(default_factory=dict)
 
     @property
@@ -57,18 +57,18 @@ class Act:
         """What an approval is bound to: tool, arguments, principal and pins, and nothing else."""
         whole: list[JsonValue] = [
             str(self.action),
-            self.aim.tool,
+            self.target.tool,
             self.arguments,
             str(self.caller.space),
             str(self.caller.id),
-            self.aim.pin,
-            self.aim.launch,
+            self.target.pin,
+            self.target.launch,
         ]
         return hashlib.sha256(canonical(whole)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskContext:
+class TaintContext:
     """What has been read in a task so far; it only ever rises."""
 
     id: ContextId

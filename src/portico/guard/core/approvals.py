@@ -6,18 +6,18 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from portico.guard.core.access_request import Act, Action
+from portico.guard.core.access_request import AccessRequest, Action
 from portico.guard.core.errors import (
     ApprovalOver,
-    BadAnswer,
-    BadRule,
+    InvalidAnswer,
+    InvalidRule,
     NotPermitted,
     OwnRequest,
     PersonNeeded,
     Refused,
     RuleAsksOn,
 )
-from portico.guard.core.policy import Mark
+from portico.guard.core.policy import ArgumentWarning
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import (
     OFF_LIST,
@@ -29,7 +29,7 @@ from portico.guard.core.rules import (
     tainted_options,
 )
 from portico.kernel.effect import EFFECT_WORDS, Effect
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label
@@ -39,7 +39,7 @@ from portico.kernel.principal import Principal, PrincipalKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
+class ApprovalGrant:
     """Made only by whoever has claimed the approval's single use."""
 
     approval: ApprovalId
@@ -51,7 +51,7 @@ class Ticket:
     label: Label = PUBLIC
     """Of that run."""
 
-    def good_for(self, act: Act) -> bool:
+    def good_for(self, act: AccessRequest) -> bool:
         return self.hash == act.hash
 
 
@@ -158,7 +158,7 @@ class Waiter:
 class Approval:
     id: ApprovalId
     space: SpaceId
-    asker: Asker
+    requester: Asker
     context: ContextId
     action: Action = Action.CALL
     tool: str
@@ -174,7 +174,7 @@ class Approval:
     """The task had read a stranger's words, or something not public."""
     arguments: JsonObject
     """Without secrets, for people; what is called with is sealed and stands elsewhere."""
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[ArgumentWarning, ...] = ()
     """The dangerous parts of the arguments."""
     before: tuple[JsonObject, ...] = ()
     """The last few calls of the same task, newest first."""
@@ -199,11 +199,11 @@ class Approval:
     waiter: Waiter | None = None
 
     @property
-    def ticket(self) -> Ticket:
+    def ticket(self) -> ApprovalGrant:
         """For whoever has claimed its single use."""
         by = "" if self.answered is None else self.answered.by_name
         label = PUBLIC if self.waiter is None else self.waiter.label
-        return Ticket(
+        return ApprovalGrant(
             approval=self.id, hash=self.hash, by=by, for_run=self.waiter is not None, label=label
         )
 
@@ -254,22 +254,23 @@ class Approval:
         which = "of which" if self.effect is Effect.UNKNOWN else "which"
         reason = self.reason[:1].upper() + self.reason[1:].removesuffix(".")
         return (
-            f"May {self.asker.name} ({self.asker.kind}) use {self.tool}, "
+            f"May {self.requester.name} ({self.requester.kind}) use {self.tool}, "
             f"{which} {EFFECT_WORDS[self.effect]}? {reason}."
         )
 
 
 def answer_kind(text: str) -> AnswerKind:
-    """Only the exact word: nothing is taken for a yes that does not say so. Raises `BadAnswer`."""
+    """Only the exact word: nothing is taken for a yes that does not say so. Raises
+    `InvalidAnswer`."""
     if text not in set(AnswerKind):
-        raise BadAnswer(text, list(AnswerKind))
+        raise InvalidAnswer(text, list(AnswerKind))
     return AnswerKind(text)
 
 
 def resolution(text: str) -> Resolution:
-    """Raises `BadAnswer`."""
+    """Raises `InvalidAnswer`."""
     if text not in set(Resolution):
-        raise BadAnswer(text, list(Resolution))
+        raise InvalidAnswer(text, list(Resolution))
     return Resolution(text)
 
 
@@ -283,7 +284,7 @@ def check_answerer(caller: Principal, approval: Approval) -> None:
         raise PersonNeeded(caller.name)
     if approval.action is Action.DECLASSIFY and not caller.may(Scope.BRIDGE_DECLASSIFY):
         raise NotPermitted(caller.name, Scope.BRIDGE_DECLASSIFY)
-    if caller.id == approval.asker.id:
+    if caller.id == approval.requester.id:
         options = tainted_options(approval.label) if approval.tainted else ""
         tool = None if approval.action is Action.DECLASSIFY else approval.tool
         raise OwnRequest(str(approval.id), tool, caller.name, options)
@@ -311,9 +312,9 @@ def answered(approval: Approval, answer: Answered, good_for: timedelta) -> Appro
 
 def check_pattern(caller: Principal, approval: Approval, pattern: str) -> None:
     """Whoever may answer decides about what was asked for; more than that is policy. Raises
-    `BadRule`, `NotPermitted`."""
+    `InvalidRule`, `NotPermitted`."""
     if not fits(approval.tool, [pattern]):
-        raise BadRule(pattern, [Flaw("pattern", f"does not stand for {approval.tool}")])
+        raise InvalidRule(pattern, [FieldError("pattern", f"does not stand for {approval.tool}")])
     if pattern != approval.tool and not caller.may(Scope.POLICY_WRITE):
         raise NotPermitted(caller.name, Scope.POLICY_WRITE)
 
@@ -326,7 +327,7 @@ def check_lasting(approval: Approval, kind: AnswerKind) -> None:
 
 def rule_of(approval: Approval, answer: Answered, pattern: str | None) -> Rule | None:
     """The rule that an answer makes: for the asker alone, for nothing worse than what was asked.
-    Raises `BadRule` for an asker whom no rule can name."""
+    Raises `InvalidRule` for an asker whom no rule can name."""
     if answer.kind not in {AnswerKind.RUN, AnswerKind.ALWAYS}:
         return None
     for_the_run = answer.kind is AnswerKind.RUN
@@ -334,11 +335,11 @@ def rule_of(approval: Approval, answer: Answered, pattern: str | None) -> Rule |
         name=f"{answer.kind}-{approval.id}",
         ruling=Ruling.ALLOW,
         tools=(approval.tool if for_the_run or pattern is None else pattern,),
-        who=(_whom(approval.asker),),
+        who=(_whom(approval.requester),),
         effects=frozenset({approval.effect}),
         reads=False,
         tainted=approval.tainted,
-        upto=approval.label,
+        max_label=approval.label,
         context=approval.context if for_the_run else None,
         expires_at=answer.at + FOR_THE_RUN if for_the_run else None,
         source=RuleSource.DATABASE,
@@ -354,5 +355,5 @@ def _whom(asker: Asker) -> str:
         return asker.name
     if asker.key is None:
         why = "the name of whoever asks holds a wildcard; answer `once`"
-        raise BadRule(asker.name, [Flaw("who", why)])
+        raise InvalidRule(asker.name, [FieldError("who", why)])
     return f"key:{asker.key}"

@@ -27,7 +27,7 @@ class AuditEntry:
     """What it was done to: a tool, a server, a key, a principal."""
     rule: str | None = None
     reason: str | None = None
-    facts: JsonObject = field(default_factory=dict)
+    details: JsonObject = field(default_factory=dict)
     """No value of an argument and no secret: names, ids and hashes."""
 
 
@@ -77,7 +77,7 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ChainViolation:
     fault: Fault
     number: int
     """Where: of the first entry that it is seen at."""
@@ -90,7 +90,7 @@ class Verdict:
     last: Head
     found: int
     """How many findings there are; `findings` are the first of them."""
-    findings: tuple[Finding, ...]
+    findings: tuple[ChainViolation, ...]
     heads: int
     """Exported heads that the chain agrees with; with none of them nobody can tell whether its
     end was cut off."""
@@ -104,9 +104,9 @@ class Verdict:
 
 def act_text(caller: Principal, entry: AuditEntry) -> str:
     """Raises `NotCanonical`."""
-    text = canonical(_act(caller, entry, entry.facts))
+    text = canonical(_act(caller, entry, entry.details))
     if len(text) > LONGEST:
-        facts = canonical(entry.facts)
+        facts = canonical(entry.details)
         cut: JsonObject = {"bytes": len(facts), "sha256": hashlib.sha256(facts).hexdigest()}
         text = canonical(_act(caller, entry, {"too_long": cut}))
     return text.decode()
@@ -169,7 +169,7 @@ class Checking:
         self.checked = self._agreed = self._found = 0
         self._space, self._last = space.value, start
         self._heads: dict[int, set[bytes]] = {}
-        self._findings: list[Finding] = []
+        self._findings: list[ChainViolation] = []
         for head in heads:
             if head.number >= max(start.number, 1):
                 self._heads.setdefault(head.number, set()).add(head.hash)
@@ -225,7 +225,7 @@ class Checking:
     def _find(self, fault: Fault, number: int, told: str) -> None:
         self._found += 1
         if len(self._findings) < _TOLD:
-            self._findings.append(Finding(fault, number, told))
+            self._findings.append(ChainViolation(fault, number, told))
 
 
 def _gap(first: int, last: int) -> str:
@@ -249,16 +249,16 @@ def about_key(action: str, key: StoredKey, **more: JsonValue) -> AuditEntry:
         "until": None if key.expires_at is None else key.expires_at.isoformat(),
         **more,
     }
-    return AuditEntry(action=action, subject=key.id, facts=facts)
+    return AuditEntry(action=action, subject=key.id, details=facts)
 
 
 def about_principal(action: str, identity: Identity, **more: JsonValue) -> AuditEntry:
     facts: JsonObject = {**identity_facts(identity), **more}
-    return AuditEntry(action=action, subject=str(identity.id), facts=facts)
+    return AuditEntry(action=action, subject=str(identity.id), details=facts)
 
 
 def about_space(action: str, space: Space, **more: JsonValue) -> AuditEntry:
-    return AuditEntry(action=action, subject=str(space.id), facts={"name": space.name, **more})
+    return AuditEntry(action=action, subject=str(space.id), details={"name": space.name, **more})
 
 
 def about_rule(action: str, rule: Rule) -> AuditEntry:
@@ -270,11 +270,11 @@ def about_rule(action: str, rule: Rule) -> AuditEntry:
         "effects": sorted(rule.effects),
         "reads": rule.reads,
         "tainted": rule.tainted,
-        "upto": str(rule.upto),
+        "upto": str(rule.max_label),
         "context": None if rule.context is None else str(rule.context),
         "expires_at": None if rule.expires_at is None else rule.expires_at.isoformat(),
     }
-    return AuditEntry(action=action, subject=rule.name, facts=facts)
+    return AuditEntry(action=action, subject=rule.name, details=facts)
 
 
 def identity_facts(identity: Identity) -> JsonObject:

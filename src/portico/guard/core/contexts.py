@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.errors import ContextRefused
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.label import PUBLIC, Label, join
@@ -40,7 +40,7 @@ def _of(space: SpaceId, whose: str) -> ContextId:
     return ContextId.of_digest(f"context of {space} {whose}".encode())
 
 
-def risen(context: TaskContext, label: Label, *, untrusted: bool) -> TaskContext:
+def risen(context: TaintContext, label: Label, *, untrusted: bool) -> TaintContext:
     """What it is once this has been read in it: never less than before."""
     return replace(
         context,

@@ -1,45 +1,45 @@
 """What the guard refuses.
 
 PorticoError
-├── NotAuthenticated    no key, or one that opens nothing; never says which
-├── NotPermitted        a key that opens this door, but not this one
-├── Overreach           giving away more than one has oneself
-├── OwnAccess           changing what oneself may do
+├── NotAuthenticated         no key, or one that opens nothing; never says which
+├── NotPermitted             a key that opens this door, but not this one
+├── Overreach                giving away more than one has oneself
+├── OwnAccess                changing what oneself may do
 ├── KeyNotFound
-├── KeyEnded            rotating what no longer opens anything
-├── NotAPerson          logging in to the console with the key of a program
+├── KeyEnded                 rotating what no longer opens anything
+├── NotAPerson               logging in to the console with the key of a program
 ├── PrincipalNotFound
 ├── PrincipalDisabled
 ├── NameTaken
-├── InvitationUsed      a link that was good once
+├── InvitationUsed           a link that was good once
 ├── SpaceNotFound
-├── NotConfirmed        deleting without saying the name
-├── Refused             policy says no, and which rule
-├── BadRule             a rule that says nothing, or something else than was meant
+├── NotConfirmed             deleting without saying the name
+├── Refused                  policy says no, and which rule
+├── InvalidRule              a rule that says nothing, or something else than was meant
 ├── RuleTaken
 ├── RuleNotFound
-├── RuleOfTheFile       what stands in portico.toml is changed there
-├── LimitReached        too often in too short a time
-├── ContextNotFound     no such task, or somebody else's
-├── ContextRefused      an agent's task is its key, and no other
-├── ApprovalPending     somebody is asked, and has not answered yet
-├── ApprovalRejected    somebody has said no
+├── RuleOfTheFile            what stands in portico.toml is changed there
+├── LimitReached             too often in too short a time
+├── ContextNotFound          no such task, or somebody else's
+├── ContextRefused           an agent's task is its key, and no other
+├── ApprovalPending          somebody is asked, and has not answered yet
+├── ApprovalRejected         somebody has said no
 ├── ApprovalNotFound
-├── ApprovalOver        answered, expired or used already
-├── ApprovalUncertain   the call was approved, and may have been made
-├── ApprovedCallFailed  the call was approved, and could not be made
-├── ArgumentsLost       what was approved cannot be read any more
-├── TooManyAsked        as many wait for an answer as may, of one asker
-├── AskedOtherwise      a request of the same waiter, for something else
-├── BlackedOut          the mark of a secret, written where the secret stood
-├── BadAnswer           neither yes nor no, in none of the words for it
-├── PersonNeeded        only a person answers
-├── OwnRequest          nobody answers what they ask themselves
-├── IssuerUnavailable   nobody can say whether a token is genuine
-├── LoginUnavailable    where people log in does not answer
-├── GrantRefused        where people log in says no
-├── LoginRefused        a login came to nothing
-├── LoginUnknown        no such login under way, or not any more
+├── ApprovalOver             answered, expired or used already
+├── ApprovalUncertain        the call was approved, and may have been made
+├── ApprovedCallFailed       the call was approved, and could not be made
+├── ArgumentsLost            what was approved cannot be read any more
+├── TooManyPendingApprovals  as many wait for an answer as may, of one asker
+├── AskedOtherwise           a request of the same waiter, for something else
+├── BlackedOut               the mark of a secret, written where the secret stood
+├── InvalidAnswer            neither yes nor no, in none of the words for it
+├── PersonNeeded             only a person answers
+├── OwnRequest               nobody answers what they ask themselves
+├── IssuerUnavailable        nobody can say whether a token is genuine
+├── LoginUnavailable         where people log in does not answer
+├── GrantRefused             where people log in says no
+├── LoginRefused             a login came to nothing
+├── LoginUnknown             no such login under way, or not any more
 ├── BudgetNotFound
 └── BudgetTaken
 """
@@ -48,7 +48,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 
 NO_SCOPE: Final = "default:scope"
 """The rule by which a key without the scope is refused a tool."""
@@ -219,15 +219,16 @@ class Refused(PorticoError):
         self.reason = reason
 
 
-class BadRule(PorticoError):
+class InvalidRule(PorticoError):
     kind = Kind.INVALID
     code = "bad_rule"
+    type_name = "BadRule"
     title = "Not a rule"
     fix = "Say that part otherwise; `portico policy allow --help` tells what each takes."
 
-    def __init__(self, name: str, flaws: Sequence[Flaw]) -> None:
+    def __init__(self, name: str, flaws: Sequence[FieldError]) -> None:
         super().__init__(f"The rule {name[:64]!r} cannot be kept: {flaws[0].message}")
-        self.flaws = tuple(flaws)
+        self.field_errors = tuple(flaws)
 
 
 class RuleTaken(PorticoError):
@@ -351,9 +352,10 @@ class ApprovalOver(PorticoError):
         self.status = status
 
 
-class TooManyAsked(PorticoError):
+class TooManyPendingApprovals(PorticoError):
     kind = Kind.EXHAUSTED
     code = "too_many_asked"
+    type_name = "TooManyAsked"
     title = "Too many requests wait"
 
     def __init__(self, who: str, most: int) -> None:
@@ -362,7 +364,7 @@ class TooManyAsked(PorticoError):
             fix="Have some of them answered: portico approvals list; or raise most_waiting in "
             "[approvals] of portico.toml.",
         )
-        self.most = most
+        self.limit = most
 
 
 class AskedOtherwise(PorticoError):
@@ -430,9 +432,10 @@ class PersonNeeded(PorticoError):
         super().__init__(f"{who!r} is not a person, and only people answer requests.")
 
 
-class BadAnswer(PorticoError):
+class InvalidAnswer(PorticoError):
     kind = Kind.INVALID
     code = "bad_answer"
+    type_name = "BadAnswer"
     title = "Not an answer"
 
     def __init__(self, text: str, known: Sequence[str]) -> None:

@@ -91,7 +91,7 @@ class AuthorizationServer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class DiscoveredLogin:
     server: AuthorizationServer
     resource: str
     """What tokens are asked for: the server of tools, as it calls itself."""
@@ -116,7 +116,7 @@ class LoginClient:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class ClientRegistration:
     """One client at one authorization server, with all that is needed to ask it for tokens."""
 
     server: AuthorizationServer
@@ -133,7 +133,7 @@ class Tokens:
     expires_at: datetime | None = None
     scope: str | None = None
     url: str
-    known: Known
+    known: ClientRegistration
 
     def good(self, now: datetime) -> bool:
         return self.expires_at is None or now < self.expires_at - _EARLY
@@ -146,7 +146,7 @@ class Attempt:
     place: LoginPlace
     verifier: str
     redirect_url: str
-    known: Known
+    known: ClientRegistration
     scope: str | None = None
     expires_at: datetime
 
@@ -196,7 +196,9 @@ def link_to(attempt: Attempt, state: str) -> str:
     return f"{known.server.authorize_url}{parting}{urlencode(asked)}"
 
 
-def scope_for(client: LoginClient | None, challenge: Challenge, found: Found) -> str | None:
+def scope_for(
+    client: LoginClient | None, challenge: Challenge, found: DiscoveredLogin
+) -> str | None:
     """What is asked for: what an operator said, else what the server wants; and to be let come
     again without the person, where that is offered."""
     said = client.scope if client is not None else None
@@ -206,7 +208,7 @@ def scope_for(client: LoginClient | None, challenge: Challenge, found: Found) ->
     return " ".join(dict.fromkeys(words)) or None
 
 
-def whose_answer(known: Known, issuer: str | None) -> bool:
+def whose_answer(known: ClientRegistration, issuer: str | None) -> bool:
     """Whether an answer comes from where the person was sent (RFC 9207)."""
     return not known.server.says_issuer if issuer is None else issuer == known.server.issuer
 

@@ -11,12 +11,12 @@ from typing import Final
 from uuid import UUID
 
 from portico.guard.core.access_request import (
-    Act,
+    AccessRequest,
     Allowed,
     Decision,
     Denied,
     NeedsApproval,
-    TaskContext,
+    TaintContext,
 )
 from portico.guard.core.errors import NO_SCOPE
 from portico.guard.core.principals import Scope
@@ -44,25 +44,27 @@ TAINT: Final = "default:taint"
 """The rule that asks because of what strangers wrote."""
 
 
-def decide(act: Act, context: TaskContext, rules: Iterable[Rule], now: datetime) -> Decision:
+def decide(
+    act: AccessRequest, context: TaintContext, rules: Iterable[Rule], now: datetime
+) -> Decision:
     found = matching(rules, act, context, now)
     return (
         _barred(act) or _denied(found) or _risky(act, context, found) or _asked(found)
     ) or _allowed(act, found)
 
 
-def worst_task(reach: Label) -> TaskContext:
+def worst_task(reach: Label) -> TaintContext:
     """Of a caller that can have read this and no more: whatever is allowed in it is allowed."""
-    return TaskContext(id=NO_TASK, label=reach, untrusted=True)
+    return TaintContext(id=NO_TASK, label=reach, untrusted=True)
 
 
-def _barred(act: Act) -> Denied | None:
-    caller, aim = act.caller, act.aim
+def _barred(act: AccessRequest) -> Denied | None:
+    caller, aim = act.caller, act.target
     if not aim.live:
         return Denied("default:approved", "nobody has approved it as it is now")
     if not caller.may(Scope.TOOLS_CALL):
         return Denied(NO_SCOPE, f"the key does not have the scope {Scope.TOOLS_CALL}")
-    if not aim.effect.reads_only and not caller.may(Scope.TOOLS_WRITE):
+    if not aim.effect.is_read_only and not caller.may(Scope.TOOLS_WRITE):
         return Denied(NO_SCOPE, f"the key does not have the scope {Scope.TOOLS_WRITE}")
     if not caller.clearance.covers(aim.label):
         return Denied("default:clearance", "what comes from it is above the caller's clearance")
@@ -76,14 +78,16 @@ def _denied(found: Sequence[Rule]) -> Denied | None:
     return None if rule is None else Denied(rule.name, f"{_whose(rule)} denies it")
 
 
-def _risky(act: Act, context: TaskContext, found: Sequence[Rule]) -> NeedsApproval | None:
+def _risky(
+    act: AccessRequest, context: TaintContext, found: Sequence[Rule]
+) -> NeedsApproval | None:
     """What the task has read, and where this would carry it."""
     if any(rule.lifts(context) for rule in found):
         return None
-    effect, clearance = act.aim.effect, act.aim.clearance
-    outward = act.aim.outside or effect.rank >= Effect.EXTERNAL_READ.rank
+    effect, clearance = act.target.effect, act.target.clearance
+    outward = act.target.outside or effect.rank >= Effect.EXTERNAL_READ.rank
     if outward and not clearance.covers(context.label):
-        reason = f"the task has read {context.label}, and {act.aim.server} is cleared for"
+        reason = f"the task has read {context.label}, and {act.target.server} is cleared for"
         return NeedsApproval("default:flow", f"{reason} {clearance} only")
     if context.untrusted and effect.destroys:
         reason = f"the task has read what strangers wrote, and {_finality(effect)}"
@@ -101,11 +105,11 @@ def _asked(found: Sequence[Rule]) -> NeedsApproval | None:
     return NeedsApproval(rule.name, f"{_whose(rule)} wants somebody to be asked")
 
 
-def _allowed(act: Act, found: Sequence[Rule]) -> Allowed | NeedsApproval:
-    effect = act.aim.effect
+def _allowed(act: AccessRequest, found: Sequence[Rule]) -> Allowed | NeedsApproval:
+    effect = act.target.effect
     if rule := _first(found, Ruling.ALLOW):
         return Allowed(rule.name, f"{_whose(rule)} allows it")
-    if effect.reads_only:
+    if effect.is_read_only:
         return Allowed("default:reads", "it only reads")
     if effect.destroys:
         return NeedsApproval("default:destroys", _finality(effect))
@@ -136,22 +140,24 @@ class Otherwise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    act: Act
-    context: TaskContext
+    access_request: AccessRequest
+    context: TaintContext
     decision: Decision
     matched: Sequence[Rule]
     """Every rule that is about this, whether it decided or not."""
     otherwise: Sequence[Otherwise]
 
 
-def explain(act: Act, context: TaskContext, rules: Sequence[Rule], now: datetime) -> Explanation:
+def explain(
+    act: AccessRequest, context: TaintContext, rules: Sequence[Rule], now: datetime
+) -> Explanation:
     decision = decide(act, context, rules, now)
     others = [
         Otherwise(when, decide(other.act, other.context, other.rules, now))
         for when, other in _variations(_Situation(act, context, tuple(rules)), now)
     ]
     return Explanation(
-        act=act,
+        access_request=act,
         context=context,
         decision=decision,
         matched=matching(rules, act, context, now),
@@ -161,8 +167,8 @@ def explain(act: Act, context: TaskContext, rules: Sequence[Rule], now: datetime
 
 @dataclass(frozen=True, slots=True)
 class _Situation:
-    act: Act
-    context: TaskContext
+    act: AccessRequest
+    context: TaintContext
     rules: tuple[Rule, ...]
 
 
@@ -175,9 +181,9 @@ def _variations(now_is: _Situation, now: datetime) -> Iterator[tuple[str, _Situa
 
 def _of_the_caller(now_is: _Situation) -> Iterator[tuple[str, _Situation]]:
     act = now_is.act
-    caller, aim = act.caller, act.aim
+    caller, aim = act.caller, act.target
     if not aim.live:
-        approved = replace(act, aim=replace(aim, live=True))
+        approved = replace(act, target=replace(aim, live=True))
         yield f"once it is approved: portico servers approve {aim.server}", _with(now_is, approved)
     missing = {Scope.TOOLS_CALL, Scope.TOOLS_WRITE} - caller.scopes
     if missing:
@@ -206,13 +212,17 @@ def _of_the_rules(now_is: _Situation, now: datetime) -> Iterator[tuple[str, _Sit
     read = now_is.context.label
     for tainted, upto, option in ((False, PUBLIC, ""), (True, read, tainted_options(read))):
         allow = Rule(
-            name="allow", ruling=Ruling.ALLOW, tools=(act.aim.tool,), tainted=tainted, upto=upto
+            name="allow",
+            ruling=Ruling.ALLOW,
+            tools=(act.target.tool,),
+            tainted=tainted,
+            max_label=upto,
         )
-        command = f"portico policy allow {act.aim.tool} --who {quote(act.caller.name)}{option}"
+        command = f"portico policy allow {act.target.tool} --who {quote(act.caller.name)}{option}"
         yield f"with a rule that allows it: {command}", replace(now_is, rules=(*rules, allow))
 
 
-def _with(now_is: _Situation, act: Act) -> _Situation:
+def _with(now_is: _Situation, act: AccessRequest) -> _Situation:
     return replace(now_is, act=act)
 
 
@@ -250,7 +260,7 @@ _ORDER: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ArgumentWarning:
     pointer: str
     """RFC 6901, into the arguments."""
     why: Danger
@@ -286,7 +296,7 @@ _MOVED: Final = frozenset({"path", "source", "src"})
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
-def marked(arguments: JsonObject, shown: JsonObject | None = None) -> tuple[Mark, ...]:
+def marked(arguments: JsonObject, shown: JsonObject | None = None) -> tuple[ArgumentWarning, ...]:
     """Whole values, in their order; of a list that stands under such a name each one. `shown` is
     what people see of them: the marks point into that, and say where something is missing. What
     is not marked is not thereby harmless."""
@@ -294,7 +304,7 @@ def marked(arguments: JsonObject, shown: JsonObject | None = None) -> tuple[Mark
     if len(found) <= _MOST:
         return tuple(found)
     worst = sorted(found, key=lambda mark: _ORDER.index(mark.why))[:_MOST]
-    return (*worst, Mark("", Danger.UNSEEN))
+    return (*worst, ArgumentWarning("", Danger.UNSEEN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,12 +319,12 @@ class _Place:
         return _Place(value, shown, pointed(self.pointer, name), why, self.depth + 1)
 
 
-def _walk(place: _Place) -> Iterator[Mark]:
+def _walk(place: _Place) -> Iterator[ArgumentWarning]:
     match place.value:
         case str(text):
             yield from _leaf(place, place.named or _looks_like(text))
         case Mapping() | Sequence() if place.depth == _DEEPEST:
-            yield Mark(place.pointer, Danger.UNSEEN)
+            yield ArgumentWarning(place.pointer, Danger.UNSEEN)
         case Mapping() as whole:
             yield from _members(place, whole)
         case Sequence() as whole:
@@ -324,27 +334,27 @@ def _walk(place: _Place) -> Iterator[Mark]:
             yield from _leaf(place, place.named if deletes else None)
 
 
-def _leaf(place: _Place, why: Danger | None) -> Iterator[Mark]:
+def _leaf(place: _Place, why: Danger | None) -> Iterator[ArgumentWarning]:
     if place.value != place.shown:
-        yield Mark(place.pointer, Danger.HIDDEN)
+        yield ArgumentWarning(place.pointer, Danger.HIDDEN)
     if why is not None:
-        yield Mark(place.pointer, why)
+        yield ArgumentWarning(place.pointer, why)
 
 
-def _members(place: _Place, whole: JsonObject) -> Iterator[Mark]:
+def _members(place: _Place, whole: JsonObject) -> Iterator[ArgumentWarning]:
     """If as many are shown as there are, each stands in the place that it has."""
     if not isinstance(place.shown, Mapping) or len(place.shown) != len(whole):
-        yield Mark(place.pointer, Danger.HIDDEN)
+        yield ArgumentWarning(place.pointer, Danger.HIDDEN)
         return
     for (name, item), (seen_name, seen) in zip(whole.items(), place.shown.items(), strict=True):
         why = Danger.PATH if _is_new_place(name, item, whole) else _named(name)
         inside = place.inner(item, seen, seen_name, why)
         if name != seen_name:
-            yield Mark(inside.pointer, Danger.HIDDEN)
+            yield ArgumentWarning(inside.pointer, Danger.HIDDEN)
         yield from _walk(inside)
 
 
-def _items(place: _Place, whole: Sequence[JsonValue]) -> Iterator[Mark]:
+def _items(place: _Place, whole: Sequence[JsonValue]) -> Iterator[ArgumentWarning]:
     shown = place.shown if isinstance(place.shown, Sequence) else ()
     for number, (item, seen) in enumerate(zip_longest(whole, shown)):
         yield from _walk(place.inner(item, seen, str(number), place.named))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.guard.core.access_request import Act
+from portico.guard.core.access_request import AccessRequest
 from portico.guard.core.rules import fits
 
 # How often something may be done in a minute, and how much of that is still free.
@@ -27,17 +27,17 @@ class Limit:
 
     subject: str
     what: str
-    most: int
+    per_minute: int
 
     @property
     def ahead(self) -> int:
         """How many a process takes at a time: a hundredth, so that four of them, each of which
         goes idle right then, keep 4 % from the others for a minute at the worst."""
-        return max(1, self.most // 100)
+        return max(1, self.per_minute // 100)
 
     def shared(self, share: float) -> "Limit":
         """What of it may be used up by what nobody has asked for yet."""
-        return replace(self, most=int(self.most * share))
+        return replace(self, per_minute=int(self.per_minute * share))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,23 +49,23 @@ class CallRates:
     """By wildcards over `server.tool`: all that one of them stands for counts together."""
     servers: Mapping[str, int] = field(default_factory=dict)
 
-    def own(self, act: Act) -> tuple[Limit, ...]:
+    def own(self, act: AccessRequest) -> tuple[Limit, ...]:
         """The caller's, for whatever it tries."""
         if self.principal is None:
             return ()
         caller = act.caller
         return (Limit(f"principal:{caller.id}", f"calls by {caller.name}", self.principal),)
 
-    def shared(self, act: Act) -> tuple[Limit, ...]:
+    def shared(self, act: AccessRequest) -> tuple[Limit, ...]:
         """Everybody's, each of which has to have one left."""
         found = []
-        if (most := self.servers.get(act.aim.server)) is not None:
-            server = act.aim.server
+        if (most := self.servers.get(act.target.server)) is not None:
+            server = act.target.server
             found.append(Limit(f"server:{server}", f"calls of the server {server}", most))
         found += [
             Limit(f"tool:{wildcard}", f"calls of {wildcard}", most)
             for wildcard, most in self.tools.items()
-            if fits(act.aim.tool, [wildcard])
+            if fits(act.target.tool, [wildcard])
         ]
         return tuple(found)
 
@@ -112,7 +112,7 @@ class FirstAMinute:
         return True
 
 
-class Window:
+class RateWindow:
     """What was taken of one subject, for whoever keeps it in memory. Times are seconds."""
 
     def __init__(self, slots: Slots) -> None:

@@ -8,10 +8,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from portico.guard.core.access_request import Act, TaskContext
+from portico.guard.core.access_request import AccessRequest, TaintContext
 from portico.guard.core.principals import Role
 from portico.kernel.effect import Effect
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.ids import ApprovalId, ContextId
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
@@ -92,7 +92,7 @@ class Rule:
     """Whether asking is meant for reads too, which otherwise never ask."""
     tainted: bool = False
     """Whether allowing is meant also for a task that has read strangers' words or secrets."""
-    upto: Label = PUBLIC
+    max_label: Label = PUBLIC
     """The most that such a task can have read: what is above that, nobody meant."""
     context: ContextId | None = None
     """Only in this task."""
@@ -106,23 +106,23 @@ class Rule:
     def in_force(self, now: datetime) -> bool:
         return self.expires_at is None or now < self.expires_at
 
-    def lifts(self, context: TaskContext) -> bool:
+    def lifts(self, context: TaintContext) -> bool:
         """Whether it allows in spite of what the task has read."""
         meant = self.ruling is Ruling.ALLOW and self.tainted
-        return meant and self.upto.covers(context.label)
+        return meant and self.max_label.covers(context.label)
 
-    def about(self, act: Act, context: TaskContext) -> bool:
-        tool = act.aim.tool
+    def about(self, act: AccessRequest, context: TaintContext) -> bool:
+        tool = act.target.tool
         return (
             fits(tool, self.tools)
             and not fits(tool, self.but)
-            and self._about_effect(act.aim.effect)
+            and self._about_effect(act.target.effect)
             and self.context in (None, context.id)
             and (not self.who or any(_is(act.caller, whom) for whom in self.who))
         )
 
     def _about_effect(self, effect: Effect) -> bool:
-        if self.ruling is Ruling.ASK and effect.reads_only and not self.reads:
+        if self.ruling is Ruling.ASK and effect.is_read_only and not self.reads:
             return False
         if not self.effects:
             return True
@@ -133,7 +133,7 @@ class Rule:
 
 
 def matching(
-    rules: Iterable[Rule], act: Act, context: TaskContext, now: datetime
+    rules: Iterable[Rule], act: AccessRequest, context: TaintContext, now: datetime
 ) -> Sequence[Rule]:
     """By name, so that what is said to have decided does not depend on where a rule stands."""
     found = [rule for rule in rules if rule.about(act, context) and rule.in_force(now)]
@@ -184,63 +184,65 @@ _CAN_FIT: Final = frozenset(".*?")
 _MOST: Final = 200
 
 
-def flaws_of(rule: Rule) -> Sequence[Flaw]:
+def flaws_of(rule: Rule) -> Sequence[FieldError]:
     """By the field that each is about."""
     return [*_of_its_name(rule), *_of_its_tools(rule), *_of_whom(rule), *_of_its_words(rule)]
 
 
-def _of_its_name(rule: Rule) -> Iterator[Flaw]:
+def _of_its_name(rule: Rule) -> Iterator[FieldError]:
     if not NAME.fullmatch(rule.name):
-        yield Flaw(
+        yield FieldError(
             "name",
             "must be letters, digits, -, _ and ., at most 100, beginning with a letter or a digit",
         )
 
 
-def _of_its_tools(rule: Rule) -> Iterator[Flaw]:
+def _of_its_tools(rule: Rule) -> Iterator[FieldError]:
     if not rule.tools:
-        yield Flaw("tools", "must name at least one tool; * is every tool")
+        yield FieldError("tools", "must name at least one tool; * is every tool")
     for each_field, wildcards in (("tools", rule.tools), ("except", rule.but)):
         if len(wildcards) > _MOST:
-            yield Flaw(each_field, f"must be at most {_MOST}")
+            yield FieldError(each_field, f"must be at most {_MOST}")
         for each in wildcards:
             if not _WILDCARD.fullmatch(each):
-                yield Flaw(
+                yield FieldError(
                     each_field, f"{each[:40]!r} must be a tool with wildcards, such as github.*"
                 )
             elif not _CAN_FIT.intersection(each):
-                yield Flaw(each_field, f"{each[:40]!r} fits no tool: those are SERVER.TOOL")
+                yield FieldError(each_field, f"{each[:40]!r} fits no tool: those are SERVER.TOOL")
 
 
-def _of_whom(rule: Rule) -> Iterator[Flaw]:
+def _of_whom(rule: Rule) -> Iterator[FieldError]:
     for whom in rule.who:
         kind, colon, value = whom.partition(":")
         match kind if colon else "name":
             case "role" if value not in set(Role):
-                yield Flaw("who", f"there is no role {value[:40]!r}: {_listed(Role)}")
+                yield FieldError("who", f"there is no role {value[:40]!r}: {_listed(Role)}")
             case "kind" if value not in set(PrincipalKind):
-                yield Flaw("who", f"there is no kind {value[:40]!r}: {_listed(PrincipalKind)}")
+                yield FieldError(
+                    "who", f"there is no kind {value[:40]!r}: {_listed(PrincipalKind)}"
+                )
             case "key" if not _KEY.fullmatch(value):
-                yield Flaw("who", f"{value[:40]!r} is no key's id, twelve letters and digits")
+                yield FieldError("who", f"{value[:40]!r} is no key's id, twelve letters and digits")
             case "name" if not whom:
-                yield Flaw("who", "must not be empty; leave it away for everybody")
+                yield FieldError("who", "must not be empty; leave it away for everybody")
             case "role" | "kind" | "key" | "name":
                 pass
             case _:
-                yield Flaw("who", f"{whom[:40]!r} must be a name, role:…, kind:… or key:…")
+                yield FieldError("who", f"{whom[:40]!r} must be a name, role:…, kind:… or key:…")
 
 
-def _of_its_words(rule: Rule) -> Iterator[Flaw]:
+def _of_its_words(rule: Rule) -> Iterator[FieldError]:
     asks, allows = rule.ruling is Ruling.ASK, rule.ruling is Ruling.ALLOW
     if rule.reads and not asks:
-        yield Flaw("reads", "means something only where the decision is ask")
+        yield FieldError("reads", "means something only where the decision is ask")
     if rule.tainted and not allows:
-        yield Flaw("tainted", "means something only where the decision is allow")
-    if rule.upto != PUBLIC and not rule.tainted:
-        yield Flaw("upto", "means something only together with tainted")
-    only_reads = bool(rule.effects) and all(each.reads_only for each in rule.effects)
+        yield FieldError("tainted", "means something only where the decision is allow")
+    if rule.max_label != PUBLIC and not rule.tainted:
+        yield FieldError("upto", "means something only together with tainted")
+    only_reads = bool(rule.effects) and all(each.is_read_only for each in rule.effects)
     if asks and only_reads and not rule.reads:
-        yield Flaw("effects", "name reads only, which never ask unless reads = true says so")
+        yield FieldError("effects", "name reads only, which never ask unless reads = true says so")
 
 
 def _listed(names: type[Role] | type[PrincipalKind]) -> str:

@@ -16,9 +16,10 @@ LONGEST: Final = 16_384
 """Characters of one secret; a private key with its chain is below that."""
 
 
-class BadSecretName(PorticoError):
+class InvalidSecretName(PorticoError):
     kind = Kind.INVALID
     code = "bad_secret_name"
+    type_name = "BadSecretName"
     title = "Not a name for a secret"
     fix = "Letters, digits, dots, - and _, at most 64, beginning with a letter or a digit."
 
@@ -26,11 +27,12 @@ class BadSecretName(PorticoError):
         super().__init__(f"{name[:64]!r} is not a name for a secret.")
 
 
-class BadSecret(PorticoError):
+class InvalidSecret(PorticoError):
     """Does not repeat it."""
 
     kind = Kind.INVALID
     code = "bad_secret"
+    type_name = "BadSecret"
     title = "Not a secret"
     fix = f"Send a text of 1 to {LONGEST} characters, without a zero byte."
 
@@ -59,7 +61,7 @@ class SecretsUnavailable(PorticoError):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSecret:
+class StoredSecret:
     """What can be told of one: everything but what it is."""
 
     name: str
@@ -108,13 +110,13 @@ def parse_ref(text: str) -> SecretRef | None:
 
 
 def check_secret(name: str, value: str) -> None:
-    """Raises `BadSecretName`, `BadSecret`."""
+    """Raises `InvalidSecretName`, `InvalidSecret`."""
     check_name(name)
     if not 1 <= len(value) <= LONGEST or "\x00" in value or not value.strip():
-        raise BadSecret
+        raise InvalidSecret
 
 
 def check_name(name: str) -> None:
-    """Raises `BadSecretName`."""
+    """Raises `InvalidSecretName`."""
     if not re.fullmatch(_NAME, name):
-        raise BadSecretName(name)
+        raise InvalidSecretName(name)

@@ -294,7 +294,7 @@ def _brought(name: str) -> frozenset[Scope]:
     return frozenset({Scope(name)})
 
 
-def most(grants: Grants) -> frozenset[Scope]:
+def max_scopes(grants: Grants) -> frozenset[Scope]:
     """What stands in the grant itself, which no token shows: a token narrows it. With all that a
     program may, so that what was asked for by a token can still be done when it has ended."""
     return FOR_AGENTS.union(*grants.values())

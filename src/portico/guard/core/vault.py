@@ -13,11 +13,12 @@ _KEY_BYTES: Final = 32
 _ONE: Final = re.compile(r"[0-9a-f]{64}")
 
 
-class BadVaultKeys(PorticoError):
+class InvalidVaultKeys(PorticoError):
     """Does not repeat them."""
 
     kind = Kind.INVALID
     code = "bad_vault_keys"
+    type_name = "BadVaultKeys"
     title = "Not keys of the vault"
     fix = "Each is 64 hexadecimal digits, parted by commas; the first one seals."
 
@@ -61,10 +62,10 @@ class VaultKeys:
 
     @classmethod
     def parse(cls, text: str, where: str) -> "VaultKeys":
-        """Raises `BadVaultKeys`."""
+        """Raises `InvalidVaultKeys`."""
         found = [each for each in re.split(r"[,\s]+", text.strip()) if each]
         if not found or not all(map(_ONE.fullmatch, found)):
-            raise BadVaultKeys(where)
+            raise InvalidVaultKeys(where)
         return cls(tuple(VaultKey(bytes.fromhex(each)) for each in found))
 
     @classmethod

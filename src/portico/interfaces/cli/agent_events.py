@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from portico.agents.core.conversations import Spoken
-from portico.agents.core.events import TextAdded
+from portico.agents.core.events import TextDelta
 from portico.interfaces.cli.agent_text import arguments_line, brief, plain, result_line, spent
 from portico.interfaces.cli.run_text import duration
 from portico.interfaces.cli.server import RESET
-from portico.interfaces.cli.server import Told as ServerTold
+from portico.interfaces.cli.server import ReceivedEvent as ServerTold
 from portico.interfaces.cli.terminal import Terminal
 
 Facts = Mapping[str, Any]
@@ -137,7 +137,7 @@ def _styled(text: str, style: str, end: str = "\n") -> None:
     console.print(Text(text, style=style), end=end, soft_wrap=True)
 
 
-def _piece(facts: Facts) -> TextAdded:
-    return TextAdded(
+def _piece(facts: Facts) -> TextDelta:
+    return TextDelta(
         turn=facts["turn"], attempt=facts["attempt"], offset=facts["offset"], text=facts["text"]
     )

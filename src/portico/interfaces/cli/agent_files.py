@@ -15,11 +15,11 @@ from urllib.parse import unquote
 from cyclopts import Parameter
 
 from portico.interfaces.cli.agent_text import warning_lines
-from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.errors import InvalidUsage
 from portico.interfaces.cli.keystrokes import in_editor
-from portico.interfaces.cli.server import Refused, Server, path_to
+from portico.interfaces.cli.server import Refused, Server, api_path
 from portico.interfaces.cli.terminal import At, Terminal
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 
 _NO_MODEL: Final = frozenset({"no_such_model", "provider_not_found", "bad_model"})
 
@@ -67,11 +67,11 @@ class AgentServer(Server):
 
 def model_path(model: str) -> str:
     """Names of models have slashes."""
-    return path_to("models", *model.split("/"))
+    return api_path("models", *model.split("/"))
 
 
 def _wrong_model(error: Refused, path: str, body: object) -> str:
-    amiss = error.code in _NO_MODEL or any(flaw.field == "model" for flaw in error.flaws)
+    amiss = error.code in _NO_MODEL or any(flaw.field == "model" for flaw in error.field_errors)
     if not amiss:
         return ""
     if isinstance(body, Mapping):
@@ -82,9 +82,10 @@ def _wrong_model(error: Refused, path: str, body: object) -> str:
 _LARGEST: Final = 1_000_000
 
 
-class BadToml(PorticoError):
+class InvalidToml(PorticoError):
     kind = Kind.INVALID
     code = "bad_toml"
+    type_name = "BadToml"
     title = "Not TOML"
     fix = "Texts stand in quotes, long ones in three; lists in square brackets."
 
@@ -94,18 +95,18 @@ class BadToml(PorticoError):
 
 def exported(server: Server, name: str) -> str:
     """The whole agent as TOML."""
-    return "\n".join([*server.lines(path_to("agents", name, "export")), ""])
+    return "\n".join([*server.lines(api_path("agents", name, "export")), ""])
 
 
 def spec_of(text: str) -> dict[str, Any]:
-    """What a file says of an agent. Raises `BadToml`."""
+    """What a file says of an agent. Raises `InvalidToml`."""
     try:
         spec = tomllib.loads(text.removeprefix("\ufeff"))
         json.dumps(spec, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        raise BadToml(str(error)) from error
+        raise InvalidToml(str(error)) from error
     except TypeError as error:
-        raise BadToml("an agent has no dates and no times; put them in quotes") from error
+        raise InvalidToml("an agent has no dates and no times; put them in quotes") from error
     return spec
 
 
@@ -127,27 +128,27 @@ def flaws_by_line(text: str) -> Iterator[None]:
     try:
         yield
     except Refused as error:
-        lines = dict(lines_of(text, [flaw.field for flaw in error.flaws]))
-        error.flaws = tuple(
-            Flaw(flaw.field, f"{flaw.message} (line {lines[flaw.field]})")
+        lines = dict(lines_of(text, [flaw.field for flaw in error.field_errors]))
+        error.field_errors = tuple(
+            FieldError(flaw.field, f"{flaw.message} (line {lines[flaw.field]})")
             if flaw.field in lines
             else flaw
-            for flaw in error.flaws
+            for flaw in error.field_errors
         )
         raise
 
 
 def read_text(file: str) -> str:
-    """`-` is standard input. Raises `BadUsage`, `OSError`."""
+    """`-` is standard input. Raises `InvalidUsage`, `OSError`."""
     if file == "-":
         return sys.stdin.read(_LARGEST)
     path = Path(file)
     if path.stat().st_size > _LARGEST:
-        raise BadUsage(f"{file} is too large to be about an agent.")
+        raise InvalidUsage(f"{file} is too large to be about an agent.")
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise BadUsage(f"{file} is no text in UTF-8.") from error
+        raise InvalidUsage(f"{file} is no text in UTF-8.") from error
 
 
 def told_or_read(text: str) -> str:
@@ -202,7 +203,7 @@ def new(  # noqa: PLR0913 # each an option
         A TOML file as `portico agents export` writes it, or - for standard input; nothing else is
         needed then, and what is said besides counts more than what stands there.
     """
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     if instructions is not None:
         instructions = told_or_read(instructions)
     said = {
@@ -228,12 +229,12 @@ def new(  # noqa: PLR0913 # each an option
 
 
 def _begun(server: Server, template: str | None) -> dict[str, Any]:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     if template is None:
         return {}
     there = {each["name"]: each["agent"] for each in _templates(server)}
     if template not in there:
-        raise BadUsage(
+        raise InvalidUsage(
             f"There is no template {template!r}.", fix=f"Those there are: {', '.join(there)}"
         )
     return {key: value for key, value in there[template].items() if value not in (None, "")}
@@ -243,7 +244,7 @@ def _completed(
     server: Server, at: Terminal, spec: dict[str, Any], usual: str | None
 ) -> dict[str, Any]:
     """With what is missing asked for, where somebody can be asked; `usual` is what it is called
-    if nobody says. Raises `BadUsage`."""
+    if nobody says. Raises `InvalidUsage`."""
     asks = _somebody_answers(at)
     if asks and usual is None and "instructions" not in spec and "tools" not in spec:
         begun = _from_template(server, at)
@@ -263,12 +264,12 @@ def _completed(
 
 def _made(server: Server, at: Terminal, spec: dict[str, Any]) -> Any:  # noqa: ANN401 # JSON, shown as it is
     """If it is only its name or its model that will not do, another one is asked for, and nothing
-    else has to be said again. Raises `Refused`, `BadUsage`."""
+    else has to be said again. Raises `Refused`, `InvalidUsage`."""
     while True:
         try:
             return server.post("/agents", spec)
         except Refused as error:
-            wrong = {flaw.field for flaw in error.flaws} or _TAKEN.get(error.code, set())
+            wrong = {flaw.field for flaw in error.field_errors} or _TAKEN.get(error.code, set())
             if not _somebody_answers(at) or not wrong or wrong - _ASKED_AGAIN:
                 raise
             at.fail(error)
@@ -298,14 +299,14 @@ def _from_template(server: Server, at: Terminal) -> dict[str, Any]:
 def _model(
     server: Server, at: Terminal, *, asks: bool, with_tools: bool, refused: bool = False
 ) -> str:
-    """The one there is, unless it was refused, or the one that is chosen. Raises `BadUsage`."""
+    """The one there is, unless it was refused, or the one that is chosen. Raises `InvalidUsage`."""
     models = list(server.get("/models"))
     found = [str(each["model"]) for each in models]
     if len(found) == 1 and not refused:
         at.say(f"It uses {found[0]}, the only model there is.")
         return found[0]
     if not asks:
-        raise BadUsage(
+        raise InvalidUsage(
             "It was not said which model it uses.",
             fix=f"Say --model: {', '.join(found[:5])} …" if found else _NO_MODEL_YET,
         )
@@ -321,41 +322,41 @@ def _model(
 
 
 def _answered(at: Terminal, question: str, read: Callable[[str], Answer]) -> Answer:
-    """Asked again until it can be read, or nobody answers any more. Raises `BadUsage`."""
+    """Asked again until it can be read, or nobody answers any more. Raises `InvalidUsage`."""
     while True:
         answer = at.ask(question)
         try:
             return read(answer or "")
-        except BadUsage as error:
+        except InvalidUsage as error:
             if answer is None:
                 raise
             at.say(" ".join(filter(None, [str(error), error.fix])))
 
 
 def _model_meant(answer: str, shown: Sequence[str]) -> str:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     if answer.isdecimal() and 1 <= int(answer) <= len(shown):
         return shown[int(answer) - 1]
     if ":" not in answer:
-        raise BadUsage(f"{answer!r} is no model.", fix="portico models list shows them.")
+        raise InvalidUsage(f"{answer!r} is no model.", fix="portico models list shows them.")
     return answer
 
 
 def _chosen(answer: str, names: Sequence[str]) -> str | None:
-    """By its number or its name; None for none of them. Raises `BadUsage`."""
+    """By its number or its name; None for none of them. Raises `InvalidUsage`."""
     if answer in names:
         return answer
     if not answer.isdecimal() or int(answer) > len(names):
-        raise BadUsage(f"{answer!r} is none of them.")
+        raise InvalidUsage(f"{answer!r} is none of them.")
     return None if int(answer) == 0 else names[int(answer) - 1]
 
 
 def _name(text: str | None) -> str:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     if not text:
-        raise BadUsage("It needs a name.", fix="Such as: portico agents new helper")
+        raise InvalidUsage("It needs a name.", fix="Such as: portico agents new helper")
     if not _NAME.fullmatch(text):
-        raise BadUsage(
+        raise InvalidUsage(
             f"{text!r} cannot be its name.",
             fix="Begin with a letter; then letters, digits, - and _, at most 48 in all.",
         )
@@ -385,8 +386,8 @@ def edit(
     rename
         Also if another name stands in the file: it is called that from then on.
     """
-    server = AgentServer(at.house)
-    was = int(server.get(path_to("agents", name))["version"])
+    server = AgentServer(at.services)
+    was = int(server.get(api_path("agents", name))["version"])
     made: dict[str, Any] | None
     if from_ is not None:
         text = read_text(from_)
@@ -406,9 +407,9 @@ def edit(
 
 
 def _in_rounds(server: Server, name: str, was: int, at: Terminal) -> dict[str, Any] | None:
-    """As often as it takes, and whoever edits wants. Raises `BadUsage`."""
+    """As often as it takes, and whoever edits wants. Raises `InvalidUsage`."""
     if not sys.stdin.isatty() or at.no_input:
-        raise BadUsage(
+        raise InvalidUsage(
             "There is nobody here to edit it.",
             fix=f"Give the whole of it: portico agents edit {name} --from FILE.toml",
         )
@@ -420,23 +421,23 @@ def _in_rounds(server: Server, name: str, was: int, at: Terminal) -> dict[str, A
             return None
         try:
             return _put(server, name, spec_of(text), was)
-        except (Refused, BadToml) as error:
+        except (Refused, InvalidToml) as error:
             at.fail(error)
-            for _, number in lines_of(text, [flaw.field for flaw in error.flaws]):
+            for _, number in lines_of(text, [flaw.field for flaw in error.field_errors]):
                 at.say(f"  line {number}: {text.splitlines()[number - 1].strip()[:100]}")
             if not at.confirm("Edit it again?"):
                 kept = _kept(name, text)
-                raise BadUsage(
+                raise InvalidUsage(
                     "The agent is as it was.",
                     fix=f"What you wrote is in {kept}: portico agents edit {name} --from {kept}",
                 ) from error
 
 
 def _check_name(name: str, spec: dict[str, Any]) -> None:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     other = spec.get("name", name)
     if other != name:
-        raise BadUsage(
+        raise InvalidUsage(
             f"The file is about {other}, and not about {name}.",
             fix=f"If {name} is to be called {other} from now on, say --rename; if {other} is to be "
             f"changed: portico agents edit {other} --from FILE",
@@ -445,7 +446,7 @@ def _check_name(name: str, spec: dict[str, Any]) -> None:
 
 def _put(server: Server, name: str, spec: dict[str, Any], was: int) -> dict[str, Any]:
     """Raises `Refused`."""
-    made: dict[str, Any] = server.put(path_to("agents", name), spec, was=was)
+    made: dict[str, Any] = server.put(api_path("agents", name), spec, was=was)
     return made
 
 

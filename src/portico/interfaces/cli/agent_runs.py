@@ -17,10 +17,10 @@ from portico.interfaces.cli.agent_events import ENDED, MOVED, WAITS, Talked
 from portico.interfaces.cli.agent_files import AgentServer
 from portico.interfaces.cli.agent_text import money, plain, run_row, tokens_of, trace_lines
 from portico.interfaces.cli.approval_watch import SKIP, ApprovalKeys
-from portico.interfaces.cli.errors import AgentNotDone, AgentWaits, BadUsage, Exit
+from portico.interfaces.cli.errors import AgentNotDone, AgentWaits, Exit, InvalidUsage
 from portico.interfaces.cli.keystrokes import Inbox, Keyboard
 from portico.interfaces.cli.run_text import LATEST, SHORT, duration, find_run, named
-from portico.interfaces.cli.server import Following, Refused, Server, Told, path_to
+from portico.interfaces.cli.server import Following, ReceivedEvent, Refused, Server, api_path
 from portico.interfaces.cli.terminal import At, Terminal, moment
 from portico.kernel.errors import PorticoError
 
@@ -36,7 +36,7 @@ _BROKE: Final = "error"
 """Said by the server where it cannot go on telling."""
 
 
-class Left(Exception):
+class ListenerGone(Exception):
     """Whoever listened has gone; the run goes on, unless it was told to stop before."""
 
     def __init__(self, run: str, *, stopping: bool) -> None:
@@ -50,7 +50,7 @@ class Over:
     """Nothing more is told of it."""
 
 
-News = Told | Over | PorticoError
+News = ReceivedEvent | Over | PorticoError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Question:
 
 def started(server: Server, question: Question) -> str:
     """The id of the run."""
-    made = server.post(path_to("agents", question.agent, "runs"), question.body())
+    made = server.post(api_path("agents", question.agent, "runs"), question.body())
     return str(made["run"])
 
 
@@ -80,11 +80,11 @@ def heard(server: Server, run: str, talked: Talked, *, wait: bool) -> None:
                 raise _waits(run, talked.at, told)
     except KeyboardInterrupt:
         talked.close_line()
-        server.post(path_to("agents", "runs", run, "stop"))
+        server.post(api_path("agents", "runs", run, "stop"))
         raise
 
 
-def _waits(run: str, at: Terminal, told: Told) -> AgentWaits:
+def _waits(run: str, at: Terminal, told: ReceivedEvent) -> AgentWaits:
     waits = AgentWaits(run, told.data["tool"], told.data["approval"])
     if at.json:
         facts = {"tool": waits.tool, "approval": waits.approval}
@@ -97,9 +97,9 @@ def is_command(text: str) -> bool:
     return _COMMAND.match(text) is not None
 
 
-def events(server: Server, run: str, at: Terminal) -> Iterator[Told]:
+def events(server: Server, run: str, at: Terminal) -> Iterator[ReceivedEvent]:
     """All that is told of it, to its end. Raises `Refused` where no more can be told of it."""
-    for told in Following(server, at.say)(path_to("agents", "runs", run, "events")):
+    for told in Following(server, at.say)(api_path("agents", "runs", run, "events")):
         if told.type == _BROKE:
             raise Refused(503, told.data)
         yield told
@@ -108,7 +108,7 @@ def events(server: Server, run: str, at: Terminal) -> Iterator[Told]:
 
 
 def watched(server: Server, run: str, talked: Talked) -> None:
-    """At a terminal: what waits is asked for, and who types is heard. Raises `Left`."""
+    """At a terminal: what waits is asked for, and who types is heard. Raises `ListenerGone`."""
     inbox: Inbox[News] = Inbox()
     telling = threading.Thread(target=_telling, args=(server, run, talked.at, inbox), daemon=True)
     telling.start()
@@ -141,7 +141,7 @@ class _Watch:
         return self.talked.at
 
     def run(self) -> None:
-        """Raises `Left`."""
+        """Raises `ListenerGone`."""
         try:
             self._until_over()
         except KeyboardInterrupt:  # again, while it is being told to stop
@@ -160,7 +160,7 @@ class _Watch:
     def _happened(self, news: "str | News") -> bool:
         """Whether more may come."""
         match news:
-            case Told():
+            case ReceivedEvent():
                 self.talked.take(news)
             case Over():
                 return False
@@ -172,7 +172,7 @@ class _Watch:
 
     def _typed(self, key: str) -> None:
         """The first letter of something to say: the rest of the line is still being typed. Raises
-        `Left`."""
+        `ListenerGone`."""
         if key == _LEAVES:
             self._leave()
         if not key.isprintable() and key not in "\r\n":
@@ -186,7 +186,7 @@ class _Watch:
             self._send("messages", {"message": text})
 
     def _told(self, command: str) -> None:
-        """Raises `Left`."""
+        """Raises `ListenerGone`."""
         match command.split(maxsplit=1)[0]:
             case "/stop":
                 self._stop()
@@ -198,12 +198,12 @@ class _Watch:
                 self.at.say(f"There is no {word} while it works.\n{WHILE_IT_WORKS}")
 
     def _leave(self) -> NoReturn:
-        """Raises `Left`."""
+        """Raises `ListenerGone`."""
         self.talked.close_line()
-        raise Left(self.run_id, stopping=self.stopping)
+        raise ListenerGone(self.run_id, stopping=self.stopping)
 
     def _stop(self) -> None:
-        """Raises `Left` the second time."""
+        """Raises `ListenerGone` the second time."""
         if self.stopping:
             self._leave()
         self.talked.close_line()
@@ -213,7 +213,7 @@ class _Watch:
 
     def _send(self, verb: str, body: object = None) -> None:
         try:
-            self.server.post(path_to("agents", "runs", self.run_id, verb), body)
+            self.server.post(api_path("agents", "runs", self.run_id, verb), body)
         except Refused as error:
             self.at.fail(error)
 
@@ -224,7 +224,7 @@ class _Watch:
             self._answer(approval)
 
     def _answer(self, approval: str) -> None:
-        request = self.server.get(path_to("approvals", approval))
+        request = self.server.get(api_path("approvals", approval))
         if request["status"] != "waiting":
             return
         if request["asker"]["id"] == self.server.get("/me")["id"]:
@@ -253,7 +253,7 @@ class _Watch:
 
     def _elsewhere(self, news: News, approval: str) -> bool:
         """Whether somebody else was first."""
-        moved = isinstance(news, Told) and news.type in MOVED
+        moved = isinstance(news, ReceivedEvent) and news.type in MOVED
         if not moved or approval in self.talked.waits.values():
             return False
         self.at.say("It waits for that no more.")
@@ -307,8 +307,8 @@ def runs(  # noqa: PLR0913 # each an option
         How many at most.
     """
     if limit < 1:
-        raise BadUsage("--limit must be at least 1.")
-    server = AgentServer(at.house)
+        raise InvalidUsage("--limit must be at least 1.")
+    server = AgentServer(at.services)
     which = {
         "status": status,
         "tool": tool,
@@ -321,7 +321,7 @@ def runs(  # noqa: PLR0913 # each an option
     pages = server.pages("/traces", limit=min(limit, 200), agent=agent, **which)
     found = list(islice(pages, limit))
     if not found and agent is not None:
-        server.get(path_to("agents", agent))  # one that is not there has no runs for that reason
+        server.get(api_path("agents", agent))  # one that is not there has no runs for that reason
     right = ["took", "turns", "tools", "tokens", "money"]
     at.table(_COLUMNS, [run_row(each) for each in found], {"data": found}, right=right)
     if not found and any(value is not None for value in which.values()):
@@ -340,13 +340,13 @@ def trace(run: str, /, *, otlp: bool = False, at: At) -> None:
     otlp
         As OpenTelemetry's JSON, for a collector of traces.
     """
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     run_id = find_agent_run(server, run)
     if otlp:
-        exported = server.get(path_to("traces", run_id, "export"))
+        exported = server.get(api_path("traces", run_id, "export"))
         print(json.dumps(exported, ensure_ascii=False))
         return
-    found = server.get(path_to("traces", run_id))
+    found = server.get(api_path("traces", run_id))
     at.data(found, "" if at.json else "\n".join(trace_lines(found)))
 
 
@@ -362,9 +362,9 @@ def say(run: str, message: str, /, *, at: At) -> None:
     message
         What to say to it.
     """
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     run_id = find_agent_run(server, run)
-    said = server.post(path_to("agents", "runs", run_id, "messages"), {"message": message})
+    said = server.post(api_path("agents", "runs", run_id, "messages"), {"message": message})
     at.data(said, f"{run_id} hears it before its next turn.")
 
 
@@ -376,9 +376,9 @@ def stop(run: str, /, *, at: At) -> None:
     run
         Its id, or six letters or more of its beginning or its end.
     """
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     run_id = find_agent_run(server, run)
-    server.post(path_to("agents", "runs", run_id, "stop"))
+    server.post(api_path("agents", "runs", run_id, "stop"))
     at.data({"run": run_id}, f"{run_id} stops.")
 
 
@@ -390,10 +390,10 @@ def resume(run: str, /, *, at: At) -> None:
     run
         Its id, or six letters or more of its beginning or its end.
     """
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     run_id = find_agent_run(server, run)
     try:
-        server.post(path_to("agents", "runs", run_id, "resume"))
+        server.post(api_path("agents", "runs", run_id, "resume"))
     except Refused as error:
         if error.code == _NOT_TO_RESUME:
             short = run_id[-SHORT:]
@@ -414,10 +414,10 @@ def resolve(run: str, step: str, outcome: Literal["done", "retry", "skip"], /, *
     outcome
         done: it was; retry: it was not, make it; skip: it was not, leave it.
     """
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     run_id = find_agent_run(server, run)
     body = {"step": step, "outcome": outcome}
-    server.post(path_to("agents", "runs", run_id, "resolve"), body)
+    server.post(api_path("agents", "runs", run_id, "resolve"), body)
     at.data({"run": run_id, **body}, f"{step} of {run_id}: {outcome}.")
 
 
@@ -437,7 +437,7 @@ def stats(
     agent
         Only in runs of this one.
     """
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     if what == "tools":
         found = server.get("/stats/tools", agent=agent)
         columns = ["tool", "uses", "failures", "early", "median", "p95", "codes"]
@@ -460,7 +460,7 @@ def stats(
 
 
 def find_agent_run(server: Server, text: str) -> str:
-    """The run's whole id. Raises `AgentRunNotFound`, `BadUsage`."""
+    """The run's whole id. Raises `AgentRunNotFound`, `InvalidUsage`."""
     return run_and_agent(server, text)[0]
 
 
@@ -481,7 +481,7 @@ def run_and_agent(server: Server, text: str) -> tuple[str, str | None]:
 
 
 def _in_no_list_of_agents(server: Server, text: str) -> str:
-    """Raises `AgentRunNotFound`, `BadUsage`."""
+    """Raises `AgentRunNotFound`, `InvalidUsage`."""
     try:
         return find_run(server, text)
     except RunNotFound as error:
@@ -540,7 +540,7 @@ def chat(  # noqa: PLR0913 # each an option
     wait
         Without a terminal: if somebody has to approve something, until they have.
     """
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     if continues is not None:
         continues, other = run_and_agent(server, continues)
         if other not in (None, name):
@@ -550,7 +550,7 @@ def chat(  # noqa: PLR0913 # each an option
     talk = _Talk(server, at, name, model=model, continues=continues, thoughts=thoughts)
     if not _somebody_there(at):
         return talk.once(_given(message), wait=wait)
-    server.get(path_to("agents", name))
+    server.get(api_path("agents", name))
     return talk.go_on(message)
 
 
@@ -560,10 +560,10 @@ def _somebody_there(at: Terminal) -> bool:
 
 
 def _given(message: str | None) -> str:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     text = message if message is not None or sys.stdin.isatty() else sys.stdin.read()
     if not text or not text.strip():
-        raise BadUsage("Nothing was said to it.", fix='portico agents chat NAME "A question"')
+        raise InvalidUsage("Nothing was said to it.", fix='portico agents chat NAME "A question"')
     return text
 
 
@@ -604,7 +604,7 @@ class _Talk:
                         return self._left()
                 elif text.strip():
                     self._answered(text)
-            except Left as left:
+            except ListenerGone as left:
                 return self._gone(left)
             except PorticoError as error:
                 self.at.fail(error)
@@ -618,7 +618,7 @@ class _Talk:
             return None
 
     def _answered(self, text: str) -> None:
-        """Raises `Left`, and what the server refuses."""
+        """Raises `ListenerGone`, and what the server refuses."""
         run = started(self.server, self._question(text))
         talked = Talked(self.at, thoughts=self.thoughts)
         watched(self.server, run, talked)
@@ -642,7 +642,7 @@ class _Talk:
                 self.continues = None
                 self.at.say("What was said is forgotten.")
             case "/tools":
-                found = self.server.get(path_to("agents", self.agent))["tools"]
+                found = self.server.get(api_path("agents", self.agent))["tools"]
                 self.at.say(plain("\n".join(found)) or "It has no tools.")
             case "/stop":
                 self.at.say("Nothing is running.")
@@ -657,7 +657,7 @@ class _Talk:
             agent=self.agent, message=message, continues=self.continues, model=self.model
         )
 
-    def _gone(self, left: Left) -> int:
+    def _gone(self, left: ListenerGone) -> int:
         """In the middle of an answer."""
         short = left.run[-SHORT:]
         if left.stopping:
@@ -702,7 +702,7 @@ def try_out(
     wait
         If somebody has to approve something, until they have.
     """
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     if model is not None:
         server.check_model(model)
     began = time.monotonic()
@@ -747,7 +747,7 @@ def _tell(at: At, verdict: dict[str, Any]) -> None:
     at.line(f"{sign} {verdict['status']} in {duration(verdict['seconds'])}", loud=True)
     for each in verdict["failed"]:
         at.line(f"! {plain(each['tool'])} failed: {each['why']}")
-    at.facts(
+    at.details(
         {
             "tools": ", ".join(map(plain, verdict["tools"])) or "none",
             "tokens": verdict["tokens"],

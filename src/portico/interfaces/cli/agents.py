@@ -26,8 +26,8 @@ from portico.interfaces.cli.agent_runs import (
     try_out,
 )
 from portico.interfaces.cli.agent_text import agent_row, limits_line, plain, warning_lines
-from portico.interfaces.cli.errors import BadUsage, FileInTheWay, NeedsYes
-from portico.interfaces.cli.server import Refused, path_to
+from portico.interfaces.cli.errors import ConfirmationRequired, FileInTheWay, InvalidUsage
+from portico.interfaces.cli.server import Refused, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal, shown
 from portico.kernel.errors import PorticoError
 
@@ -72,7 +72,7 @@ def list_(
     tool
         Only those that may use this tool: server.tool.
     """
-    pages = AgentServer(at.house).pages("/agents", text=text, tag=tag, model=model, tool=tool)
+    pages = AgentServer(at.services).pages("/agents", text=text, tag=tag, model=model, tool=tool)
     found = list(pages)
     at.table(_COLUMNS, [agent_row(each) for each in found], {"data": found}, fold=_SENTENCES)
     if not found and (text or tag or model or tool):
@@ -90,7 +90,7 @@ def show(name: str, /, *, at: At) -> None:
     name
         Which one.
     """
-    found = AgentServer(at.house).get(path_to("agents", name))
+    found = AgentServer(at.services).get(api_path("agents", name))
     if at.json:
         at.data(found, "")
         return
@@ -98,10 +98,10 @@ def show(name: str, /, *, at: At) -> None:
     if at.for_a_person:
         facts.pop("made_by", None)
         facts["made_by"] = facts.pop("made_by_name")
-        at.facts({**facts, "at_most": limits_line(found["limits"])})
+        at.details({**facts, "at_most": limits_line(found["limits"])})
     else:
         limits = {f"limit of {limit}": value for limit, value in found["limits"].items()}
-        at.facts(facts | limits)
+        at.details(facts | limits)
     if found["instructions"]:
         print(f"\n{plain(found['instructions'])}")
     _warn(at, found)
@@ -121,14 +121,14 @@ def remove(name: str, /, *, yes: bool = False, at: At) -> None:
     yes
         Do not ask.
     """
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     ends = _not_over(server, name)
     question = f"Remove the agent {name}, with all its versions?"
     if ends:
         question = f"Remove the agent {name}, with all its versions, and end {ends}?"
     if not yes and not at.confirm(question):
-        raise NeedsYes(question)
-    server.delete(path_to("agents", name))
+        raise ConfirmationRequired(question)
+    server.delete(api_path("agents", name))
     at.data({"name": name}, f"{name} is gone.")
     if ends:
         at.say(f"With it ended {ends}.")
@@ -145,7 +145,7 @@ def duplicate(name: str, new_name: str, /, *, at: At) -> None:
     new_name
         What the other one is called.
     """
-    made = AgentServer(at.house).post(path_to("agents", name, "duplicate"), {"name": new_name})
+    made = AgentServer(at.services).post(api_path("agents", name, "duplicate"), {"name": new_name})
     at.data(made, f"{made['name']} is there, like {name}.")
     _warn(at, made)
 
@@ -159,7 +159,7 @@ def versions(name: str, /, *, at: At) -> None:
     name
         Which one.
     """
-    found = AgentServer(at.house).get(path_to("agents", name, "versions"))
+    found = AgentServer(at.services).get(api_path("agents", name, "versions"))
     rows = [
         {"version": each["number"], "by": each["by_name"], "at": each["at"]}
         for each in found["data"]
@@ -180,12 +180,14 @@ def diff(name: str, one: int | None = None, other: int | None = None, /, *, at: 
     other
         The number of another one.
     """
-    server = AgentServer(at.house)
-    latest = other or int(server.get(path_to("agents", name))["version"])
+    server = AgentServer(at.services)
+    latest = other or int(server.get(api_path("agents", name))["version"])
     before = one or latest - 1
     if before < 1:
-        raise BadUsage(f"{name} has only been as it is.", fix="There is nothing to compare with.")
-    found = server.get(path_to("agents", name, "diff"), **{"from": before, "to": latest})
+        raise InvalidUsage(
+            f"{name} has only been as it is.", fix="There is nothing to compare with."
+        )
+    found = server.get(api_path("agents", name, "diff"), **{"from": before, "to": latest})
     if at.json:
         at.data(found, "")
         return
@@ -208,7 +210,7 @@ def restore(name: str, version: int, /, *, at: At) -> None:
     version
         As `portico agents versions` shows it.
     """
-    made = AgentServer(at.house).post(path_to("agents", name, "restore"), {"version": version})
+    made = AgentServer(at.services).post(api_path("agents", name, "restore"), {"version": version})
     at.data(
         made, f"{made['name']} is as it was in version {version}: now version {made['version']}."
     )
@@ -234,7 +236,7 @@ def export(name: str, /, *, output: Path | None = None, replace: bool = False, a
     """
     if output is not None and output.exists() and not replace:
         raise FileInTheWay(output)
-    text = exported(AgentServer(at.house), name)
+    text = exported(AgentServer(at.services), name)
     if output is None:
         at.data({"toml": text}, text.rstrip("\n"))
         return
@@ -264,7 +266,7 @@ def import_(
     try:
         with flaws_by_line(text):
             body = {"toml": text, "replace": replace}
-            made = AgentServer(at.house).post("/agents/import", body)
+            made = AgentServer(at.services).post("/agents/import", body)
     except Refused as error:
         if error.code == _TAKEN and not replace:
             error.fix = (

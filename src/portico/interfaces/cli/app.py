@@ -15,8 +15,14 @@ from cyclopts import (
 )
 
 from portico.interfaces.cli.commands import COMMANDS, HELP, OPTIONS
-from portico.interfaces.cli.errors import Broken, Exit, SystemRefused, exit_for, nobody_reads
-from portico.interfaces.cli.services import House
+from portico.interfaces.cli.errors import (
+    Exit,
+    InternalFailure,
+    SystemRefused,
+    exit_for,
+    nobody_reads,
+)
+from portico.interfaces.cli.services import CliServices
 from portico.interfaces.cli.terminal import PLAIN, STANDARD_INPUT, At, Terminal
 from portico.kernel.errors import PorticoError
 from portico.kernel.redaction import blacked_out
@@ -50,7 +56,7 @@ def build(extra: Mapping[str, tuple[str, str]] | None = None) -> App:
 
 
 def run(
-    house: House,
+    house: CliServices,
     arguments: Sequence[str],
     *,
     extra: Mapping[str, tuple[str, str]] | None = None,
@@ -74,7 +80,7 @@ def run(
         version: Annotated[bool, Parameter(negative="", help=OPTIONS["--version"])] = False,
     ) -> int:
         terminal = Terminal(
-            house=house.with_flags(config=config, flags={}) if config else house,
+            services=house.with_flags(config=config, flags={}) if config else house,
             json=json,
             quiet=quiet,
             no_input=no_input,
@@ -130,7 +136,7 @@ def _told(error: Exception) -> PorticoError:
         case OSError():
             return SystemRefused(error)
         case _:
-            return Broken(error)
+            return InternalFailure(error)
 
 
 def _call(app: App, tokens: Sequence[str], terminal: Terminal) -> int:
@@ -178,7 +184,7 @@ def version(*, at: At) -> None:
     import platform
 
     facts = {
-        "portico": at.house.version,
+        "portico": at.services.version,
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
     }

@@ -37,7 +37,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~@:/+-]+")
 class Promotion:
     lowers: str
     """`confidential → team`"""
-    blacked_out: str
+    redacted: str
     values: Sequence[tuple[str, str]]
     """Names and what they are: somebody's words, to be shown as such."""
 
@@ -54,7 +54,7 @@ def promotion_of(request: Facts) -> Promotion | None:
     try:
         return Promotion(
             lowers=f"{given['from']} → {given['to']}",
-            blacked_out=_found(given["found"]),
+            redacted=_found(given["found"]),
             values=[*_values(given["content"])],
         )
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -224,7 +224,7 @@ def told(
         yield from _fact("run", request["run"], width)
         yield from _fact("decided", f"portico policy explain {_whom(request)} {tool}", width)
     if promotion is not None:
-        yield from _fact("secrets", promotion.blacked_out, width)
+        yield from _fact("secrets", promotion.redacted, width)
         yield from _promoted(promotion, width, whole=whole)
         if not (whole if raw is None else raw):
             yield from _folded(request, width)

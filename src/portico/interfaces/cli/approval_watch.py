@@ -20,28 +20,28 @@ from portico.interfaces.cli.approval_text import (
     short,
     told,
 )
-from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.errors import InvalidUsage
 from portico.interfaces.cli.keystrokes import Inbox, Keyboard, in_editor
-from portico.interfaces.cli.server import Following, Refused, Server, Told, path_to
+from portico.interfaces.cli.server import Following, ReceivedEvent, Refused, Server, api_path
 from portico.interfaces.cli.terminal import Terminal
 from portico.kernel.errors import PorticoError
 from portico.kernel.redaction import BLACK
 
 
 def edited(at: Terminal, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     before = json.dumps(request["arguments"], ensure_ascii=False, indent=2)
     if BLACK in before:
-        raise BadUsage(
+        raise InvalidUsage(
             "These arguments hold a secret, which is not shown and would be lost.",
             fix="Reject it, and have it asked for anew.",
         )
     try:
         after = json.loads(in_editor(before, "arguments.json", lost="nothing was answered"))
     except ValueError as error:
-        raise BadUsage(f"What you have written is not JSON: {error}.") from error
+        raise InvalidUsage(f"What you have written is not JSON: {error}.") from error
     if not isinstance(after, dict):
-        raise BadUsage("The arguments are a JSON object.")
+        raise InvalidUsage("The arguments are a JSON object.")
     if after == request["arguments"]:
         at.say("Nothing was changed.")
     for name in sorted({*after, *request["arguments"]}):
@@ -90,7 +90,7 @@ class ApprovalKeys:
             return False
         try:
             return act(request)
-        except BadUsage as error:
+        except InvalidUsage as error:
             self.at.fail(error)
             return False
 
@@ -123,7 +123,7 @@ class ApprovalKeys:
     def _answer(self, request: Request, body: dict[str, Any]) -> bool:
         try:
             made = self.server.post(
-                path_to("approvals", request["id"], "answer"), {**body, "via": "cli"}
+                api_path("approvals", request["id"], "answer"), {**body, "via": "cli"}
             )
         except Refused as error:
             self.at.fail(error)
@@ -183,11 +183,11 @@ def only_shown(server: Server, at: Terminal) -> None:
     for request in _waiting(server):
         _report(at, request)
     for news in _news(server, at):
-        _report(at, server.get(path_to("approvals", news.data["facts"]["approval"])))
+        _report(at, server.get(api_path("approvals", news.data["facts"]["approval"])))
 
 
 def watched(server: Server, at: Terminal, *, bell: bool) -> None:
-    inbox: Inbox[Told | PorticoError] = Inbox()
+    inbox: Inbox[ReceivedEvent | PorticoError] = Inbox()
     threading.Thread(target=_heard, args=(server, at, inbox), daemon=True).start()
     keyboard = Keyboard(sys.stdin.fileno())
     with keyboard.open():
@@ -195,7 +195,7 @@ def watched(server: Server, at: Terminal, *, bell: bool) -> None:
         _Watch(server, at, inbox, keyboard, keys).run()
 
 
-def _heard(server: Server, at: Terminal, inbox: "Inbox[Told | PorticoError]") -> None:
+def _heard(server: Server, at: Terminal, inbox: "Inbox[ReceivedEvent | PorticoError]") -> None:
     try:
         for news in _news(server, at):
             inbox.put(news)
@@ -207,7 +207,7 @@ def _heard(server: Server, at: Terminal, inbox: "Inbox[Told | PorticoError]") ->
 class _Watch:
     server: Server
     at: Terminal
-    inbox: "Inbox[Told | PorticoError]"
+    inbox: "Inbox[ReceivedEvent | PorticoError]"
     keyboard: Keyboard
     keys: ApprovalKeys
     open: dict[str, Request] = field(default_factory=dict)
@@ -227,7 +227,7 @@ class _Watch:
                 raise happened
             if happened == "q":
                 return
-            if isinstance(happened, Told):
+            if isinstance(happened, ReceivedEvent):
                 over = self._heard(happened, current)
             else:
                 over = current is not None and self.keys.pressed(happened, self.open[current])
@@ -248,9 +248,9 @@ class _Watch:
         self.idle = found is None
         return found
 
-    def _heard(self, news: Told, current: str | None) -> bool:
+    def _heard(self, news: ReceivedEvent, current: str | None) -> bool:
         """Whether what is being shown is over."""
-        request = self.server.get(path_to("approvals", news.data["facts"]["approval"]))
+        request = self.server.get(api_path("approvals", news.data["facts"]["approval"]))
         name = request["id"]
         if request["status"] == "waiting":
             if name not in self.open:
@@ -279,7 +279,7 @@ def _waiting(server: Server) -> list[Request]:
     return list(server.pages("/approvals", status="waiting"))[::-1]
 
 
-def _news(server: Server, at: Terminal) -> Iterator[Told]:
+def _news(server: Server, at: Terminal) -> Iterator[ReceivedEvent]:
     """What happens to requests from now on; the stream has everything from the beginning."""
     following = Following(server, at.say)
     for news in following("/events", topics="approvals"):

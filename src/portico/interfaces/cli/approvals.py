@@ -20,8 +20,8 @@ from portico.interfaces.cli.approval_text import (
     row,
     told,
 )
-from portico.interfaces.cli.errors import BadUsage, NeedsTerminal, NeedsYes
-from portico.interfaces.cli.server import Server, path_to
+from portico.interfaces.cli.errors import ConfirmationRequired, InvalidUsage, NeedsTerminal
+from portico.interfaces.cli.server import Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal
 from portico.interfaces.cli.untrusted_text import visible
 from portico.kernel.label import Label
@@ -67,7 +67,7 @@ def list_(*, status: Status = "waiting", all_: bool = False, limit: int = 50, at
         At most so many.
     """
     asked = None if all_ else "approved" if status in _OUTCOMES else status
-    pages = Server(at.house).pages("/approvals", status=asked)
+    pages = Server(at.services).pages("/approvals", status=asked)
     meant = (each for each in pages if asked in (None, status) or each["outcome"] == status)
     found = list(islice(meant, limit))
     at.table(_COLUMNS, [row(each) for each in found], {"data": found}, fold=["arguments"])
@@ -86,7 +86,7 @@ def show(request: str, /, *, raw: bool = False, at: At) -> None:
     raw
         Of a debate that is to be less secret: also every value that goes with it.
     """
-    found = find(Server(at.house), request)
+    found = find(Server(at.services), request)
     if at.json:
         at.data(found, "")
         return
@@ -123,13 +123,13 @@ def approve(
         Change the arguments first, in your editor ($VISUAL, $EDITOR).
     """
     if (for_run and always) or (pattern and not always):
-        raise BadUsage("Either --for-run or --always, and --pattern only with --always.")
+        raise InvalidUsage("Either --for-run or --always, and --pattern only with --always.")
     kind = "run" if for_run else "always" if always else "once"
     person_at(at, "approve")
-    server = Server(at.house)
+    server = Server(at.services)
     found = _another_s(server, find(server, request))
     if kind != "once" and (why := asks_on(found)):
-        raise BadUsage(why)
+        raise InvalidUsage(why)
     _print(at, found)
     body: dict[str, Any] = {"answer": kind, "pattern": pattern, "via": "cli"}
     if edit:
@@ -153,7 +153,7 @@ def reject(request: str, /, *, reason: str | None = None, at: At) -> None:
         What whoever asked is told.
     """
     person_at(at, "reject")
-    server = Server(at.house)
+    server = Server(at.services)
     found = _another_s(server, find(server, request))
     _print(at, found)
     _sent(at, server, found, {"answer": "reject", "reason": reason, "via": "cli"}, "Reject it?")
@@ -168,9 +168,9 @@ def withdraw(request: str, /, *, at: At) -> None:
     request
         Its id, or the last six letters of it.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     found = find(server, request)
-    closed = server.post(path_to("approvals", found["id"], "withdraw"), None)
+    closed = server.post(api_path("approvals", found["id"], "withdraw"), None)
     at.data(closed, f"{closed['id']}: {closed['status']}.")
 
 
@@ -186,13 +186,13 @@ def resolve(request: str, outcome: Literal["done", "retry", "skip"], /, *, at: A
         It was done; it shall be tried once more; or it was not done and shall not be.
     """
     person_at(at, "resolve")
-    server = Server(at.house)
+    server = Server(at.services)
     found = find(server, request)
     _print(at, found)
     question = f"Is it so: {outcome}?"
     if not at.confirm(question):
-        raise NeedsYes(question, fix=_STANDS)
-    made = server.post(path_to("approvals", found["id"], "resolve"), {"outcome": outcome})
+        raise ConfirmationRequired(question, fix=_STANDS)
+    made = server.post(api_path("approvals", found["id"], "resolve"), {"outcome": outcome})
     at.data(made, f"{found['id']}: {outcome}.")
 
 
@@ -209,7 +209,7 @@ def watch(*, no_bell: bool = False, at: At) -> None:
     """
     from portico.interfaces.cli.approval_watch import only_shown, watched
 
-    server = Server(at.house)
+    server = Server(at.services)
     if at.json or at.no_input or not sys.stdin.isatty():
         only_shown(server, at)
     else:
@@ -233,11 +233,11 @@ def person_at(at: Terminal, act: str) -> None:
 
 
 def find(server: Server, text: str) -> Any:  # noqa: ANN401 # JSON, shown as it is
-    """By its id, or by the end of it. Raises `ApprovalNotFound`, `BadUsage`."""
+    """By its id, or by the end of it. Raises `ApprovalNotFound`, `InvalidUsage`."""
     if len(text) == _WHOLE:
-        return server.get(path_to("approvals", text))
+        return server.get(api_path("approvals", text))
     if len(text.removeprefix("…")) < SHORT:
-        raise BadUsage(
+        raise InvalidUsage(
             f"{text!r} is too short: it takes at least the last six letters of an id.",
             fix="See which there are: portico approvals list",
         )
@@ -246,8 +246,10 @@ def find(server: Server, text: str) -> Any:  # noqa: ANN401 # JSON, shown as it 
     if not fitting:
         raise ApprovalNotFound(text)
     if len(fitting) > 1:
-        raise BadUsage(f"{text!r} is short for several.", fix=f"Say more: {', '.join(fitting[:5])}")
-    return server.get(path_to("approvals", fitting[0]))
+        raise InvalidUsage(
+            f"{text!r} is short for several.", fix=f"Say more: {', '.join(fitting[:5])}"
+        )
+    return server.get(api_path("approvals", fitting[0]))
 
 
 def _another_s(server: Server, found: Any) -> Any:  # noqa: ANN401 # JSON, as `find` gives it
@@ -270,8 +272,8 @@ def _sent(
     else:
         sure = at.confirm(f"{question} {whose}")
     if not sure:
-        raise NeedsYes(question, fix=_STANDS)
-    made = server.post(path_to("approvals", found["id"], "answer"), body)
+        raise ConfirmationRequired(question, fix=_STANDS)
+    made = server.post(api_path("approvals", found["id"], "answer"), body)
     at.data(made, f"{made['id']}: {answered(made)}.")
     if body["answer"] != "reject" and not at.json:
         _say_what_came(at, server, made["id"])
@@ -279,7 +281,7 @@ def _sent(
 
 def _say_what_came(at: Terminal, server: Server, approval: str) -> None:
     until = time.monotonic() + _MOMENT
-    while (now := server.get(path_to("approvals", approval)))["status"] == "approved":
+    while (now := server.get(api_path("approvals", approval)))["status"] == "approved":
         if now["outcome"]:
             at.say(f"The call: {came_of(now)}{_error(now)}")
             return

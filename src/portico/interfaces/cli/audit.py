@@ -19,7 +19,7 @@ from portico.guard.core.audit import (
     space_of,
     verdict_json,
 )
-from portico.interfaces.cli.errors import BadUsage, Exit
+from portico.interfaces.cli.errors import Exit, InvalidUsage
 from portico.interfaces.cli.server import NoAnswer, Server
 from portico.interfaces.cli.terminal import PLAIN, At, check_free, shown, write_lines
 from portico.kernel.ids import SpaceId
@@ -110,12 +110,12 @@ def check_lines(lines: Iterable[bytes], heads: Heads, tell: Tell) -> dict[str, A
         if checking.checked % _EACH == 0:
             tell(f"checked {checking.checked:,} entries")
     if checking is None:
-        raise BadUsage("There is not a single entry in it.")
+        raise InvalidUsage("There is not a single entry in it.")
     return dict(verdict_json(checking.verdict()))
 
 
 def heads_of(file: Path | None) -> Heads:
-    """By space. Raises `OSError`, and `BadUsage` if there is none in the file."""
+    """By space. Raises `OSError`, and `InvalidUsage` if there is none in the file."""
     found: dict[SpaceId, list[Head]] = {}
     if file is None:
         return found
@@ -123,7 +123,7 @@ def heads_of(file: Path | None) -> Heads:
         if (whose := head_from(line)) is not None:
             found.setdefault(whose[0], []).append(whose[1])
     if not found:
-        raise BadUsage(f"There is no head in {file}.")
+        raise InvalidUsage(f"There is no head in {file}.")
     return found
 
 
@@ -133,7 +133,7 @@ def _begun(first: Link | None, heads: Heads) -> Checking:
     if space is None and len(heads) == 1:
         space = next(iter(heads))
     if space is None:
-        raise BadUsage("It does not begin with an entry of an audit.")
+        raise InvalidUsage("It does not begin with an entry of an audit.")
     return Checking(space, heads=heads.get(space, ()))
 
 
@@ -170,8 +170,8 @@ def tail(
         Only what was done to these; may have wildcards: mail.*
     """
     if number < 0:
-        raise BadUsage("--number must not be negative.")
-    server = Server(at.house)
+        raise InvalidUsage("--number must not be negative.")
+    server = Server(at.services)
     wanted = {"action": action, "subject": subject}
     latest = _after(server, 0, number, wanted) if number else []
     _tell(latest, at)
@@ -195,7 +195,7 @@ def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> N
         Even if there is such a file already, which is then lost.
     """
     check_free(target, replace=replace)
-    lines = Server(at.house).lines("/audit/export")
+    lines = Server(at.services).lines("/audit/export")
     write_lines(at, lines, target, "entries")
 
 
@@ -217,7 +217,7 @@ def verify(*, file: Path | None = None, heads: Path | None = None, at: At) -> in
     """
     with at.working("checking the audit") as progress:
         if file is None and heads is None:
-            verdict = verify_there(Server(at.house), progress)
+            verdict = verify_there(Server(at.services), progress)
         else:
             verdict = check_lines(_lines(file, at), heads_of(heads), progress)
     at.data(verdict, "\n".join(verdict_lines(verdict)))
@@ -226,7 +226,7 @@ def verify(*, file: Path | None = None, heads: Path | None = None, at: At) -> in
 
 def _lines(file: Path | None, at: At) -> Iterator[bytes]:
     if file is None:
-        yield from (line.encode() for line in Server(at.house).lines("/audit/export"))
+        yield from (line.encode() for line in Server(at.services).lines("/audit/export"))
         return
     with file.open("rb") as stream:
         yield from stream

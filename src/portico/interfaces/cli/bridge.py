@@ -35,8 +35,8 @@ from portico.interfaces.cli.bridge_text import (
 )
 from portico.interfaces.cli.bridge_work import lease_app as lease
 from portico.interfaces.cli.bridge_work import work_app as work
-from portico.interfaces.cli.errors import BadUsage
-from portico.interfaces.cli.server import Refused, Server, path_to
+from portico.interfaces.cli.errors import InvalidUsage
+from portico.interfaces.cli.server import Refused, Server, api_path
 from portico.interfaces.cli.terminal import (
     PLAIN,
     At,
@@ -66,7 +66,7 @@ def list_(*, archived: bool = False, at: At) -> None:
     archived
         Those that were put away instead.
     """
-    found = list(Server(at.house).pages("/projects", archived=archived or None))
+    found = list(Server(at.services).pages("/projects", archived=archived or None))
     rows = [each | {"active": each["active_at"]} for each in found]
     at.table(_COLUMNS, rows, {"data": found})
     if not found:
@@ -88,7 +88,7 @@ def new(name: str, /, *, description: str = "", label: LabelOption = None, at: A
         +…. As what you have read, if left away.
     """
     wish = {"name": name, "description": description, "label": label}
-    made = Server(at.house).post("/projects", wish)
+    made = Server(at.services).post("/projects", wish)
     at.data(made, f"{made['name']} is there; it is {made['label']}.")
     at.say(f"To talk in it: portico bridge conversations new {_quoted(name)} TITLE")
 
@@ -102,16 +102,16 @@ def show(project: str, /, *, at: At) -> None:
     project
         Its name or its id.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     found = find_project(server, project)
-    there = server.get(path_to("projects", found["id"], "presence"))["data"]
+    there = server.get(api_path("projects", found["id"], "presence"))["data"]
     if at.json:
         at.data({**found, "presence": there}, "")
         return
     who = ", ".join(_presence(each) for each in there) or "nobody says so"
     names = names_of_people(server)
     made_by = names.get(found["made_by"], found["made_by"])
-    at.facts({**found, "made_by": made_by, "who_is_there": who})
+    at.details({**found, "made_by": made_by, "who_is_there": who})
 
 
 @projects_app.command(name="archive", sort_key=4)
@@ -125,9 +125,9 @@ def archive(project: str, /, *, restore: bool = False, at: At) -> None:
     restore
         Take it out again; it takes its id.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = project_id(server, project)
-    changed = server.patch(path_to("projects", its), {"archived": not restore})
+    changed = server.patch(api_path("projects", its), {"archived": not restore})
     done = "is there again" if restore else "is archived"
     at.data(changed, f"{changed['name']} {done}.")
     if not restore:
@@ -149,11 +149,11 @@ def rename(
     description
         What it is for; as before if left away.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = project_id(server, project)
     wish = {"name": name, "description": description}
     wanted = {field: value for field, value in wish.items() if value is not None}
-    changed = server.patch(path_to("projects", its), wanted)
+    changed = server.patch(api_path("projects", its), wanted)
     at.data(changed, f"It is called {changed['name']}.")
 
 
@@ -172,8 +172,8 @@ def export(project: str, /, *, output: Path | None = None, replace: bool = False
         Even if there is such a file.
     """
     check_free(output, replace=replace)
-    server = Server(at.house)
-    lines = server.lines(path_to("projects", project_id(server, project), "export"))
+    server = Server(at.services)
+    lines = server.lines(api_path("projects", project_id(server, project), "export"))
     write_lines(at, lines, output, "lines")
 
 
@@ -210,7 +210,7 @@ def list_conversations(project: str | None = None, /, *, archived: bool = False,
     archived
         Those that were put away instead.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     only = None if project is None else project_id(server, project)
     found = list(server.pages("/conversations", project=only, archived=archived or None))
     names = {each["id"]: each["name"] for each in server.pages("/projects")} if found else {}
@@ -251,7 +251,7 @@ def new_conversation(
     label
         How secret it is, and at least all that is said in it; as its project if left away.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     wish = {
         "project": project_id(server, project),
         "title": title,
@@ -276,10 +276,10 @@ def join(conversation: str, who: str | None = None, /, *, at: At) -> None:
     who
         Somebody else, by name.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = conversation_id(server, conversation)
     whom = None if who is None else find_people(server, [who])[0]
-    server.post(path_to("conversations", its, "participants"), {"principal": whom})
+    server.post(api_path("conversations", its, "participants"), {"principal": whom})
     at.data({"conversation": its}, f"{who or 'You'} {'take' if who is None else 'takes'} part.")
 
 
@@ -294,10 +294,10 @@ def leave(conversation: str, who: str | None = None, /, *, at: At) -> None:
     who
         Somebody else, by name.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = conversation_id(server, conversation)
     whom = server.get("/me")["id"] if who is None else find_people(server, [who])[0]
-    server.delete(path_to("conversations", its, "participants", str(whom)))
+    server.delete(api_path("conversations", its, "participants", str(whom)))
     parts = "You take" if who is None else f"{who} takes"
     at.data({"conversation": its}, f"{parts} part no more.")
 
@@ -313,9 +313,9 @@ def mute(conversation: str, /, *, off: bool = False, at: At) -> None:
     off
         It counts again.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = conversation_id(server, conversation)
-    server.put(path_to("conversations", its, "mute"), {"muted": not off})
+    server.put(api_path("conversations", its, "mute"), {"muted": not off})
     at.data({"conversation": its, "muted": not off}, "It counts again." if off else "It is muted.")
 
 
@@ -330,9 +330,9 @@ def archive_conversation(conversation: str, /, *, restore: bool = False, at: At)
     restore
         Take it out again; it takes its id.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = conversation_id(server, conversation)
-    changed = server.patch(path_to("conversations", its), {"archived": not restore})
+    changed = server.patch(api_path("conversations", its), {"archived": not restore})
     done = "is there again" if restore else "is archived"
     at.data(changed, f"{changed['title']} {done}.")
     if not restore:
@@ -350,9 +350,9 @@ def rename_conversation(conversation: str, title: str, /, *, at: At) -> None:
     title
         What it is about now.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = conversation_id(server, conversation)
-    changed = server.patch(path_to("conversations", its), {"title": title})
+    changed = server.patch(api_path("conversations", its), {"title": title})
     at.data(changed, f"It is called {changed['title']}.")
 
 
@@ -365,9 +365,9 @@ def people(conversation: str, /, *, at: At) -> None:
     conversation
         Its title, PROJECT/TITLE, or its id.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     found = find_conversation(server, conversation)
-    there = server.get(path_to("conversations", found["id"], "participants"))["data"]
+    there = server.get(api_path("conversations", found["id"], "participants"))["data"]
     rows = [each | {"since": each["joined_at"]} for each in there]
     at.table(["name", "since", "muted", "principal"], rows, {"data": there})
     if not there:
@@ -395,8 +395,8 @@ def list_presence(project: str, /, *, at: At) -> None:
     project
         Its name or its id.
     """
-    server = Server(at.house)
-    there = server.get(path_to("projects", project_id(server, project), "presence"))["data"]
+    server = Server(at.services)
+    there = server.get(api_path("projects", project_id(server, project), "presence"))["data"]
     at.table(_PRESENCE_COLUMNS, there, {"data": there})
     if not there:
         at.say("Nobody says that they are there.")
@@ -416,9 +416,9 @@ def say(project: str, doing: DoingName = "there", note: str = "", /, *, at: At) 
     note
         What you are at, in a line.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = project_id(server, project)
-    server.put(path_to("projects", its, "presence"), {"doing": doing, "note": note})
+    server.put(api_path("projects", its, "presence"), {"doing": doing, "note": note})
     at.data({"project": its, "doing": doing, "note": note}, f"You are {doing}, for two minutes.")
 
 
@@ -445,10 +445,10 @@ def get(project: str, key: str, /, *, at: At) -> None:
     key
         Such as notes/build.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = project_id(server, project)
     try:
-        found = server.get(path_to("projects", its, "memory", "value"), key=key)
+        found = server.get(api_path("projects", its, "memory", "value"), key=key)
     except Refused as error:
         if error.code == MemoryNotFound.code:
             error.fix = f"See which keys there are: portico bridge memory list {project}"
@@ -490,16 +490,16 @@ def set_(  # noqa: PLR0913 # an option each
     """
     text = sys.stdin.read() if value is None and not sys.stdin.isatty() else value
     if text is None:
-        raise BadUsage("There is nothing to remember.", fix=_MEMORY_HOW)
+        raise InvalidUsage("There is nothing to remember.", fix=_MEMORY_HOW)
     body = {
         "value": _parsed(text) if json_value else text,
         "version": upon,
         "expires_at": deadline("--until", until),
         "label": label,
     }
-    server = Server(at.house)
+    server = Server(at.services)
     its = find_project(server, project)
-    kept = server.put(path_to("projects", its["id"], "memory", "value"), body, key=key)
+    kept = server.put(api_path("projects", its["id"], "memory", "value"), body, key=key)
     at.data(kept, f"{key} is remembered, as version {kept['version']}, {kept['label']}.")
     if raised := raised_in(its, kept, label):
         at.say(raised)
@@ -516,8 +516,8 @@ def list_memory(project: str, prefix: str = "", /, *, at: At) -> None:
     prefix
         How the keys begin.
     """
-    server = Server(at.house)
-    path = path_to("projects", project_id(server, project), "memory")
+    server = Server(at.services)
+    path = api_path("projects", project_id(server, project), "memory")
     found = list(server.pages(path, prefix=prefix))
     _table(at, found)
     if not found:
@@ -537,10 +537,10 @@ def find(project: str, /, *words: str, at: At) -> None:
     """
     if not (wanted := " ".join(words).strip()):
         how = f"Say what: portico bridge memory find {quote(project)} WORDS"
-        raise BadUsage("There is nothing to look for.", fix=how)
-    server = Server(at.house)
+        raise InvalidUsage("There is nothing to look for.", fix=how)
+    server = Server(at.services)
     its = project_id(server, project)
-    found = server.get(path_to("projects", its, "memory", "search"), q=wanted)["data"]
+    found = server.get(api_path("projects", its, "memory", "search"), q=wanted)["data"]
     _table(at, found)
     if not found:
         at.say("Nothing has all of these words.")
@@ -557,9 +557,9 @@ def history(project: str, key: str, /, *, at: At) -> None:
     key
         Such as notes/build.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = project_id(server, project)
-    found = server.get(path_to("projects", its, "memory", "history"), key=key)["data"]
+    found = server.get(api_path("projects", its, "memory", "history"), key=key)["data"]
     names = names_of_people(server)
     rows = [
         {
@@ -589,10 +589,10 @@ def forget(project: str, key: str, /, *, label: LabelOption = None, at: At) -> N
     label
         Under which label; the one that `get` shows, if left away.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = project_id(server, project)
     under = {} if label is None else {"label": label}
-    server.delete(path_to("projects", its, "memory", "value"), key=key, **under)
+    server.delete(api_path("projects", its, "memory", "value"), key=key, **under)
     at.data({"key": key}, f"{key} is forgotten.")
 
 
@@ -609,11 +609,11 @@ def _text(value: object) -> str:
 
 
 def _parsed(text: str) -> object:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     try:
         return json_.loads(text)
     except ValueError as error:
-        raise BadUsage(f"That is no JSON: {error}.", fix="Leave --json-value away.") from error
+        raise InvalidUsage(f"That is no JSON: {error}.", fix="Leave --json-value away.") from error
 
 
 app = App(

@@ -27,8 +27,8 @@ from portico.interfaces.cli.bridge_text import (
     short,
     titles_of,
 )
-from portico.interfaces.cli.errors import BadUsage, NeedsYes
-from portico.interfaces.cli.server import RESET, Following, Server, path_to
+from portico.interfaces.cli.errors import ConfirmationRequired, InvalidUsage
+from portico.interfaces.cli.server import RESET, Following, Server, api_path
 from portico.interfaces.cli.terminal import (
     At,
     LabelOption,
@@ -83,8 +83,8 @@ def post(  # noqa: PLR0913 # an option each
         Of your own: the same key again is the same message, however often it is sent.
     """
     if by is not None and not ack:
-        raise BadUsage("--by says until when --ack is wanted.", fix="Say both, or neither.")
-    server = Server(at.house)
+        raise InvalidUsage("--by says until when --ack is wanted.", fix="Say both, or neither.")
+    server = Server(at.services)
     found = find_conversation(server, conversation)
     digests = [
         attached(server, found["project"], file, label, at)["digest"] for file in attach or ()
@@ -97,7 +97,7 @@ def post(  # noqa: PLR0913 # an option each
         "acknowledge": {"until": deadline("--by", by)} if ack else None,
         "label": label,
     }
-    sent = server.post(path_to("conversations", found["id"], "messages"), wish, key=key)
+    sent = server.post(api_path("conversations", found["id"], "messages"), wish, key=key)
     at.data(sent, f"Said in {found['title']}, as {short(sent['id'])}.")
     if raised := raised_line(sent, found["label"]):
         at.say(raised)
@@ -120,7 +120,7 @@ def attached(
     """What the server says of a file that was sent to it."""
     kind = mimetypes.guess_type(file.name)[0] or _UNKNOWN
     with at.working(f"sending {file.name}"):
-        path = path_to("projects", project, "attachments")
+        path = api_path("projects", project, "attachments")
         made: dict[str, Any] = server.upload(
             path, file.read_bytes(), kind, name=file.name, label=label
         )
@@ -128,11 +128,11 @@ def attached(
 
 
 def _given(text: str | None, *, empty: bool) -> str:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     if text is None and not sys.stdin.isatty() and not empty:
         text = sys.stdin.read().strip()
     if not (text and text.strip()) and not empty:
-        raise BadUsage("Nothing was said.", fix='portico bridge post CONVERSATION "A text"')
+        raise InvalidUsage("Nothing was said.", fix='portico bridge post CONVERSATION "A text"')
     return text or ""
 
 
@@ -172,19 +172,19 @@ def read(  # noqa: PLR0913 # an option each
         It does not count as read.
     """
     if last is not None and all_:
-        raise BadUsage("Either --last or --all.")
-    server = Server(at.house)
+        raise InvalidUsage("Either --last or --all.")
+    server = Server(at.services)
     found = find_conversation(server, conversation)
     its = found["id"]
     if thread is not None:
         name = find_message(server, thread, inside=its)
-        told: Messages = list(server.pages(path_to("messages", name, "thread"), limit=_PAGE))
+        told: Messages = list(server.pages(api_path("messages", name, "thread"), limit=_PAGE))
         _show(server, at, found, told, {"data": told})
         return
-    end = server.get(path_to("conversations", its, "cursor"), upto=upto)["cursor"]
+    end = server.get(api_path("conversations", its, "cursor"), upto=upto)["cursor"]
     told, more = _all(server, its, upto) if all_ else _last(server, its, last, upto)
     if not keep_unread:
-        server.post(path_to("conversations", its, "read"), {"cursor": end, "upto": upto})
+        server.post(api_path("conversations", its, "read"), {"cursor": end, "upto": upto})
     _show(server, at, found, told, {"data": told, "cursor": end, "more": more})
     if more:
         at.say(f"There is more before that: portico bridge read {quote(conversation)} --all")
@@ -201,7 +201,7 @@ def _last(server: Server, its: str, wanted: int | None, upto: str | None) -> tup
     before, more = "end", True
     while left > 0 and more:
         page = server.get(
-            path_to("conversations", its, "messages"),
+            api_path("conversations", its, "messages"),
             before=before,
             limit=min(left, _PAGE),
             upto=upto,
@@ -217,7 +217,7 @@ def _all(server: Server, its: str, upto: str | None) -> tuple[Messages, bool]:
     cursor, more = None, True
     while more:
         page = server.get(
-            path_to("conversations", its, "messages"), cursor=cursor, limit=_PAGE, upto=upto
+            api_path("conversations", its, "messages"), cursor=cursor, limit=_PAGE, upto=upto
         )
         told += page["data"]
         cursor, more = page["cursor"], page["more"]
@@ -265,8 +265,8 @@ def watch(
         It does not count as read.
     """
     if len(conversations) > _MOST:
-        raise BadUsage(f"At most {_MOST} conversations at once.")
-    server = Server(at.house)
+        raise InvalidUsage(f"At most {_MOST} conversations at once.")
+    server = Server(at.services)
     found = {
         each["id"]: each for each in (find_conversation(server, text) for text in conversations)
     }
@@ -305,7 +305,7 @@ class _Watching:
             return
         told: list[dict[str, Any]] = []
         for each in self.conversations:
-            path = path_to("conversations", each, "messages")
+            path = api_path("conversations", each, "messages")
             told += self.server.get(path, before="end", limit=min(last, 200), upto=self.upto)[
                 "data"
             ]
@@ -385,8 +385,10 @@ def search(
         So many at most.
     """
     if not (wanted := " ".join(words).strip()):
-        raise BadUsage("There is nothing to look for.", fix="Say what: portico bridge search WORDS")
-    server = Server(at.house)
+        raise InvalidUsage(
+            "There is nothing to look for.", fix="Say what: portico bridge search WORDS"
+        )
+    server = Server(at.services)
     found = server.get(
         "/bridge/search",
         q=wanted,
@@ -427,7 +429,7 @@ def inbox(*, upto: LabelOption = None, at: At) -> None:
     upto
         Nothing that is more secret than this.
     """
-    found = Server(at.house).get("/inbox", upto=upto)
+    found = Server(at.services).get("/inbox", upto=upto)
     rows = [
         {
             "conversation": each["conversation"]["title"],
@@ -471,9 +473,9 @@ def edit(message: str, text: str, /, *, at: At) -> None:
     text
         What it is to say.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = find_message(server, message)
-    changed = server.patch(path_to("messages", its), {"body": text})
+    changed = server.patch(api_path("messages", its), {"body": text})
     at.data(changed, f"{short(its)} says so now.")
 
 
@@ -487,12 +489,12 @@ def delete(message: str, /, *, yes: bool = False, at: At) -> None:
     yes
         Do not ask.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = find_message(server, message)
     question = f"Take back {short(its)}?"
     if not yes and not at.confirm(question):
-        raise NeedsYes(question)
-    server.delete(path_to("messages", its))
+        raise ConfirmationRequired(question)
+    server.delete(api_path("messages", its))
     at.data({"message": its}, f"{short(its)} is taken back.")
 
 
@@ -504,8 +506,8 @@ def versions(message: str, /, *, at: At) -> None:
     message
         Its id, or six letters or more of it.
     """
-    server = Server(at.house)
-    found = server.get(path_to("messages", find_message(server, message), "versions"))["data"]
+    server = Server(at.services)
+    found = server.get(api_path("messages", find_message(server, message), "versions"))["data"]
     names = names_of_people(server)
     rows = [
         each | {"by": names.get(each["by"], each["by"]), "said": brief(each["body"], _SHORT)}
@@ -527,13 +529,13 @@ def ack(message: str, /, *, who: bool = False, at: At) -> None:
     who
         Only who has it, and since when.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = find_message(server, message)
     if not who:
-        server.post(path_to("messages", its, "acknowledgements"))
+        server.post(api_path("messages", its, "acknowledgements"))
         at.data({"message": its}, f"You have {short(its)}.")
         return
-    found = server.get(path_to("messages", its, "acknowledgements"))["data"]
+    found = server.get(api_path("messages", its, "acknowledgements"))["data"]
     names = names_of_people(server)
     rows = [each | {"by": names.get(each["by"], each["by"])} for each in found]
     at.table(["by", "at"], rows, {"data": found})
@@ -557,7 +559,7 @@ def attach(project: str, file: Path, /, *, label: LabelOption = None, at: At) ->
     label
         How secret it is; as what you have read here, and as the project, if left away.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = find_project(server, project)
     made = attached(server, its["id"], file, label, at)
     at.data(made, made["digest"])
@@ -579,15 +581,15 @@ def fetch(digest: str, /, *, output: Path | None = None, replace: bool = False, 
         Even if there is such a file.
     """
     if not _DIGEST.fullmatch(digest):
-        raise BadUsage(
+        raise InvalidUsage(
             f"{digest[:80]!r} is no digest: that has 64 letters, of 0 to 9 and a to f.",
             fix="See those of a conversation: portico bridge read CONVERSATION --json",
         )
     if output is None and (at.for_a_person or at.json):
-        raise BadUsage("A file goes into a file.", fix="Say which: --output FILE")
+        raise InvalidUsage("A file goes into a file.", fix="Say which: --output FILE")
     check_free(output, replace=replace)
     with at.working("fetching"):
-        found = Server(at.house).download(path_to("attachments", digest))
+        found = Server(at.services).download(api_path("attachments", digest))
     if output is None:
         sys.stdout.buffer.write(found.content)
         return
@@ -626,14 +628,14 @@ def declassify(message: str, /, *, to: LabelOption = None, records: bool = False
         Only what was let out of it before, on whose word.
     """
     if (to is None) is not records:
-        raise BadUsage(
+        raise InvalidUsage(
             "Either --to LABEL or --records.",
             fix=f"Say how secret it may be: portico bridge declassify {quote(message)} --to team",
         )
-    server = Server(at.house)
+    server = Server(at.services)
     its = find_message(server, message)
     if records:
-        found = server.get(path_to("messages", its, "declassifications"))["data"]
+        found = server.get(api_path("messages", its, "declassifications"))["data"]
         names = names_of_people(server)
         rows = [
             each
@@ -645,7 +647,7 @@ def declassify(message: str, /, *, to: LabelOption = None, records: bool = False
         if not found:
             at.say("Nothing was let out of it.")
         return
-    asked = server.post(path_to("messages", its, "declassification"), {"to": to})
+    asked = server.post(api_path("messages", its, "declassification"), {"to": to})
     changes = asked["diff"] or ["Nothing in it looks like a secret or like personal data."]
     at.data(asked, plain("\n".join(changes)))
     wait = asked["approval"][-6:]

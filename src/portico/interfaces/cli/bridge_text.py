@@ -18,9 +18,9 @@ from portico.bridge.core.errors import (
 )
 from portico.guard.core.errors import PrincipalNotFound
 from portico.interfaces.cli.agent_text import plain
-from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.errors import InvalidUsage
 from portico.interfaces.cli.run_text import SHORT
-from portico.interfaces.cli.server import FIXES, Refused, Server, path_to
+from portico.interfaces.cli.server import FIXES, Refused, Server, api_path
 from portico.interfaces.cli.terminal import Terminal
 from portico.kernel.errors import PorticoError
 
@@ -43,7 +43,7 @@ def find_project(server: Server, text: str) -> Found:
     """By its name or its id; of several of one name the most secret. Raises `ProjectNotFound`."""
     if "/" not in text:
         try:
-            found: Found = server.get(path_to("projects", text))
+            found: Found = server.get(api_path("projects", text))
         except Refused as error:
             if error.code != ProjectNotFound.code:
                 raise
@@ -61,10 +61,10 @@ def project_id(server: Server, text: str) -> str:
 
 
 def find_conversation(server: Server, text: str) -> Found:
-    """By its id, its title, or PROJECT/TITLE. Raises `ConversationNotFound`, `BadUsage` if there
-    are several."""
+    """By its id, its title, or PROJECT/TITLE. Raises `ConversationNotFound`, `InvalidUsage` if
+    there are several."""
     if _CONVERSATION.fullmatch(text):
-        found: Found = server.get(path_to("conversations", text))
+        found: Found = server.get(api_path("conversations", text))
         return found
     there = list(islice(server.pages("/conversations"), _MOST))
     fits = [each for each in there if each["title"] == text or _short_for(text, each["id"])]
@@ -78,7 +78,7 @@ def find_conversation(server: Server, text: str) -> Found:
         ways = [f"{names.get(each['project'], each['project'])}/{each['title']}" for each in fits]
         if len(set(ways)) < len(ways):
             ways = [each["id"] for each in fits]
-        raise BadUsage(
+        raise InvalidUsage(
             f"There are {len(fits)} conversations {text!r}.",
             fix=f"Say which one: {', '.join(ways[:5])}",
         )
@@ -94,7 +94,7 @@ def titles_of(server: Server, conversations: Iterable[str]) -> dict[str, str]:
     titles: dict[str, str] = {}
     for name in dict.fromkeys(conversations):
         try:
-            titles[name] = server.get(path_to("conversations", name))["title"]
+            titles[name] = server.get(api_path("conversations", name))["title"]
         except Refused as error:
             if error.code != ConversationNotFound.code:
                 raise
@@ -104,7 +104,7 @@ def titles_of(server: Server, conversations: Iterable[str]) -> dict[str, str]:
 
 def find_message(server: Server, text: str, *, inside: str | None = None) -> str:
     """Its id. A part of it is looked for in one conversation, or in those with the latest news.
-    Raises `MessageNotFound`, `BadUsage`."""
+    Raises `MessageNotFound`, `InvalidUsage`."""
     text = text.removeprefix("…")
     if _MESSAGE.fullmatch(text):
         return text
@@ -114,7 +114,7 @@ def find_message(server: Server, text: str, *, inside: str | None = None) -> str
     else:
         places = (each["id"] for each in islice(server.pages("/conversations"), _LATELY))
     for place in places:
-        path = path_to("conversations", place, "messages")
+        path = api_path("conversations", place, "messages")
         latest = server.get(path, before="end", limit=_MESSAGES)["data"]
         if fits := [each["id"] for each in latest if _short_for(text, each["id"])]:
             return _only(fits, text, "messages")
@@ -123,15 +123,15 @@ def find_message(server: Server, text: str, *, inside: str | None = None) -> str
 
 def find_work(server: Server, text: str) -> Found:
     """By its id or a part of it, in the projects with the latest news. Raises `WorkNotFound`,
-    `BadUsage`."""
+    `InvalidUsage`."""
     text = text.removeprefix("…")
     if _WORK.fullmatch(text):
-        found: Found = server.get(path_to("work", text))
+        found: Found = server.get(api_path("work", text))
         return found
     _check_length(text, "a piece of work", "portico bridge work list PROJECT")
     for project in islice(server.pages("/projects"), _LATELY):
         there = {
-            each["id"]: each for each in server.pages(path_to("projects", project["id"], "work"))
+            each["id"]: each for each in server.pages(api_path("projects", project["id"], "work"))
         }
         if fits := [name for name in there if _short_for(text, name)]:
             return dict(there[_only(fits, text, "pieces of work")])
@@ -182,9 +182,9 @@ def _short_for(text: str, name: str) -> bool:
 
 
 def _check_length(text: str, what: str, listed: str) -> None:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     if len(text.partition("_")[2] or text) < SHORT:
-        raise BadUsage(
+        raise InvalidUsage(
             f"{text!r} is too short for {what}: it takes at least six letters, of the beginning or"
             " the end of its id.",
             fix=f"See which there are: {listed}",
@@ -192,9 +192,9 @@ def _check_length(text: str, what: str, listed: str) -> None:
 
 
 def _only(fits: Sequence[str], text: str, what: str) -> str:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     if len(fits) > 1:
-        raise BadUsage(
+        raise InvalidUsage(
             f"{text!r} is short for {len(fits)} {what}.",
             fix=f"Say more of it: {', '.join(fits[:5])}",
         )

@@ -16,7 +16,7 @@ from portico.interfaces.cli.bridge_text import (
     raised_in,
     short,
 )
-from portico.interfaces.cli.server import Refused, Server, path_to
+from portico.interfaces.cli.server import Refused, Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, LabelOption, Terminal, lasting, shown
 
 lease_app = App(
@@ -64,7 +64,7 @@ def take(
     wait
         If it is another's, until it is yours; others see that you wait. Ctrl-C gives up.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     its = project_id(server, project)
     body = {
         "resource": resource,
@@ -95,10 +95,10 @@ def renew(
     for_
         How long, at most a day: 30s, 10m, 2h.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     lease = _own(server, project_id(server, project), resource, token)
     body = {"token": lease["token"], "seconds": lasting("--for", for_)}
-    renewed = server.post(path_to("leases", lease["id"], "renew"), body)
+    renewed = server.post(api_path("leases", lease["id"], "renew"), body)
     at.data(renewed, f"{renewed['resource']} is yours until {_clock(renewed)}.")
 
 
@@ -115,9 +115,9 @@ def release(project: str, resource: str, /, *, token: int | None = None, at: At)
     token
         That of the lease. Looked up if left away.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     lease = _own(server, project_id(server, project), resource, token)
-    server.post(path_to("leases", lease["id"], "release"), {"token": lease["token"]})
+    server.post(api_path("leases", lease["id"], "release"), {"token": lease["token"]})
     at.data({"resource": lease["resource"]}, f"{lease['resource']} is free.")
 
 
@@ -134,9 +134,9 @@ def check(project: str, resource: str, token: int, /, *, at: At) -> None:
     token
         What the lease was taken with.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     body = {"resource": resource, "token": token}
-    lease = server.post(path_to("projects", project_id(server, project), "leases", "check"), body)
+    lease = server.post(api_path("projects", project_id(server, project), "leases", "check"), body)
     at.data(lease, f"{lease['holder_name']} holds it until {_clock(lease)}.")
 
 
@@ -149,8 +149,8 @@ def list_(project: str, /, *, at: At) -> None:
     project
         Its name or its id.
     """
-    server = Server(at.house)
-    found = server.get(path_to("projects", project_id(server, project), "leases"))
+    server = Server(at.services)
+    found = server.get(api_path("projects", project_id(server, project), "leases"))
     rows = [
         each | {"holder": each["holder_name"], "until": each["expires_at"]}
         for each in found["data"]
@@ -175,7 +175,7 @@ def _taken(
     said = False
     while True:
         try:
-            lease: dict[str, Any] = server.post(path_to("projects", project, "leases"), body)
+            lease: dict[str, Any] = server.post(api_path("projects", project, "leases"), body)
         except Refused as error:
             if not body["wait"] or error.code != LeaseHeld.code:
                 if error.code == LeaseHeld.code:
@@ -193,7 +193,7 @@ def _taken(
 def _own(server: Server, project: str, resource: str, token: int | None) -> dict[str, Any]:
     """Of those that are held now. Raises `LeaseLost`."""
     me = server.get("/me")["id"]
-    for each in server.get(path_to("projects", project, "leases"))["data"]:
+    for each in server.get(api_path("projects", project, "leases"))["data"]:
         if resource in (each["id"], each["resource"]) and each["holder"] == me:
             return dict(each) if token is None else each | {"token": token}
     raise LeaseLost(resource)
@@ -247,7 +247,7 @@ def add(  # noqa: PLR0913 # an option each
     key
         Of your own: the same key again is the same piece of work.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     wish = {
         "title": title,
         "body": body,
@@ -255,7 +255,7 @@ def add(  # noqa: PLR0913 # an option each
         "label": label,
     }
     its = find_project(server, project)
-    made = server.post(path_to("projects", its["id"], "work"), wish, key=key)
+    made = server.post(api_path("projects", its["id"], "work"), wish, key=key)
     at.data(made, f"{short(made['id'])} is to be done.")
     if raised := raised_in(its, made, label):
         at.say(raised)
@@ -273,8 +273,8 @@ def list_work(project: str, /, *, state: StateName | None = None, at: At) -> Non
     state
         Only what is so far.
     """
-    server = Server(at.house)
-    path = path_to("projects", project_id(server, project), "work")
+    server = Server(at.services)
+    path = api_path("projects", project_id(server, project), "work")
     found = list(server.pages(path, state=state))
     rows = [
         each
@@ -303,7 +303,7 @@ def show(work: str, /, *, at: At) -> None:
     work
         Its id, or six letters or more of it.
     """
-    at.facts(find_work(Server(at.house), work))
+    at.details(find_work(Server(at.services), work))
 
 
 @work_app.command(name="claim", sort_key=4)
@@ -315,8 +315,8 @@ def claim(work: str, /, *, at: At) -> None:
     work
         Its id, or six letters or more of it.
     """
-    server = Server(at.house)
-    claimed = server.post(path_to("work", find_work(server, work)["id"], "claim"))
+    server = Server(at.services)
+    claimed = server.post(api_path("work", find_work(server, work)["id"], "claim"))
     at.data(claimed, f"{claimed['title']} is yours; token {claimed['token']}.")
     at.say(f'When it is done: portico bridge work done {short(claimed["id"])} "What came of it"')
 
@@ -334,11 +334,11 @@ def hand_over(work: str, /, to: str | None = None, *, token: int | None = None, 
     token
         That of your claim. Looked up if left away.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     found = find_work(server, work)
     whom = None if to is None else find_people(server, [to])[0]
     body = {"token": found["token"] if token is None else token, "to": whom}
-    handed = server.post(path_to("work", found["id"], "hand-over"), body)
+    handed = server.post(api_path("work", found["id"], "hand-over"), body)
     at.data(handed, f"{handed['title']} is {to or 'whoever comes'}'s.")
 
 
@@ -375,12 +375,12 @@ def drop(work: str, outcome: str | None = None, /, *, token: int | None = None, 
 
 
 def _end(at: At, work: str, state: str, outcome: str | None, token: int | None) -> None:
-    server = Server(at.house)
+    server = Server(at.services)
     found = find_work(server, work)
     said: dict[str, Any] = {
         "token": found["token"] if token is None else token,
         "state": state,
         "outcome": outcome or "",
     }
-    ended = server.post(path_to("work", found["id"], "end"), said)
+    ended = server.post(api_path("work", found["id"], "end"), said)
     at.data(ended, f"{ended['title']} is {state}.")

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from cyclopts import Parameter
 
-from portico.gateway.core.client_entry import Found, Proposal, Removal, Standing, Written
-from portico.interfaces.cli.errors import BadUsage
-from portico.interfaces.cli.server import Refused, Server, path_to
-from portico.interfaces.cli.services import House
+from portico.gateway.core.client_entry import (
+    DetectedClient,
+    EntryStatus,
+    Proposal,
+    Removal,
+    Written,
+)
+from portico.interfaces.cli.errors import InvalidUsage
+from portico.interfaces.cli.server import Refused, Server, api_path
+from portico.interfaces.cli.services import CliServices
 from portico.interfaces.cli.terminal import At, Terminal, shown
 from portico.kernel.json import JsonObject, JsonValue
 
@@ -24,34 +30,32 @@ def short(file: str) -> str:
     return shown(f"~/{file.removeprefix(home)}" if file.startswith(home) else file)
 
 
-def found_row(found: Found) -> JsonObject:
+def found_row(found: DetectedClient) -> JsonObject:
     return {
         "client": found.home.name,
         "here": found.present,
-        "portico": found.standing or "cannot be told",
+        "portico": found.status or "cannot be told",
         "file": short(found.file),
         "command": _command(found),
     }
 
 
-def found_json(found: Found) -> JsonObject:
+def found_json(found: DetectedClient) -> JsonObject:
     return {
         "client": found.home.name,
         "title": found.home.title,
         "here": found.present,
-        "connected": found.standing in {Standing.SAME, Standing.OTHERWISE},
-        "standing": found.standing,
+        "connected": found.status in {EntryStatus.SAME, EntryStatus.OTHERWISE},
+        "standing": found.status,
         "problem": found.problem,
         "file": found.file,
         "command": _command(found) or None,
     }
 
 
-def could_connect(all_found: Sequence[Found]) -> Sequence[str]:
+def could_connect(all_found: Sequence[DetectedClient]) -> Sequence[str]:
     """The commands for those that are here and are not connected."""
-    return [
-        _command(each) for each in all_found if each.present and each.standing == "not connected"
-    ]
+    return [_command(each) for each in all_found if each.present and each.status == "not connected"]
 
 
 def proposal_json(proposal: Proposal, **more: JsonValue) -> JsonObject:
@@ -60,7 +64,7 @@ def proposal_json(proposal: Proposal, **more: JsonValue) -> JsonObject:
         "title": proposal.home.title,
         "scope": proposal.scope,
         "file": proposal.file,
-        "standing": proposal.standing,
+        "standing": proposal.status,
         "diff": proposal.diff,
         "listed_twice": list(proposal.also_listed),
         "notes": list(proposal.notes),
@@ -106,9 +110,9 @@ def removal_text(removal: Removal) -> str:
     return f"{removal.home.title}: {short(removal.file)}, {how}"
 
 
-def _command(found: Found) -> str:
-    match found.standing:
-        case Standing.SAME:
+def _command(found: DetectedClient) -> str:
+    match found.status:
+        case EntryStatus.SAME:
             return f"portico disconnect {found.home.name}"
         case None:
             return ""
@@ -119,7 +123,7 @@ def _command(found: Found) -> str:
 class ClientKey:
     """Made for as long as it takes to write it down: if that fails, nobody has it."""
 
-    def __init__(self, house: House, client: str) -> None:
+    def __init__(self, house: CliServices, client: str) -> None:
         self._server = Server(house)
         self._client = client
         self.id = ""
@@ -158,7 +162,7 @@ class ClientKey:
 
 
 def revoke(server: Server, key: str) -> None:
-    server.delete(path_to("keys", key))
+    server.delete(api_path("keys", key))
 
 
 _TO_COME: Final = "KEY"
@@ -200,12 +204,12 @@ def connect(  # noqa: PLR0913 # each is an option of its own
         not seem to be here.
     """
 
-    connecting = at.house.connecting()
+    connecting = at.services.connecting()
     if client is None:
         _list(at, connecting)
         return
     if http and scope == "project":
-        raise BadUsage(
+        raise InvalidUsage(
             "A key does not belong into the file of a project.",
             fix="Leave --http away, or --scope project.",
         )
@@ -220,7 +224,7 @@ def connect(  # noqa: PLR0913 # each is an option of its own
         at.data(told, proposal.alone.rstrip("\n"))
         if http:
             at.say(f"KEY stands for a key: portico keys create {client} --agent")
-    elif proposal.standing == "connected":
+    elif proposal.status == "connected":
         _say_all(at, proposal)
         text = f"{proposal.home.title} is connected already: {_file(proposal)}"
         at.data(proposal_json(proposal, changed=False), text)
@@ -253,7 +257,7 @@ def _check(at: Terminal, proposal: "Proposal", *, yes: bool) -> None:
         if not at.confirm(f"{absent} Make it?"):
             raise absent
     at.say(proposal.diff)
-    if proposal.standing in {"connected otherwise", "another entry"} and not yes:
+    if proposal.status in {"connected otherwise", "another entry"} and not yes:
         differs = EntryDiffers(_file(proposal))
         if not at.confirm("There is another entry named portico. Replace it?"):
             raise differs
@@ -262,7 +266,7 @@ def _check(at: Terminal, proposal: "Proposal", *, yes: bool) -> None:
 def _connect(at: Terminal, connecting: "Connecting", proposal: "Proposal", *, http: bool) -> None:
 
     if http:
-        with ClientKey(at.house, proposal.home.name) as key:
+        with ClientKey(at.services, proposal.home.name) as key:
             proposal = connecting.proposed(proposal.home.name, proposal.scope, key=key.text)
             written = connecting.write(proposal, key.id)
     else:
@@ -313,8 +317,10 @@ def disconnect(
     """
 
     if (client is None) is not everything:
-        raise BadUsage("Say which client, or --all.", fix="See which there are: portico connect")
-    connecting = at.house.connecting()
+        raise InvalidUsage(
+            "Say which client, or --all.", fix="See which there are: portico connect"
+        )
+    connecting = at.services.connecting()
     found = connecting.ours(client)
     for each in found:
         at.say(each.diff)
@@ -353,6 +359,6 @@ def _revoke(at: Terminal, removal: "Removal") -> None:
     from portico.kernel.errors import PorticoError
 
     try:
-        revoke(Server(at.house), removal.key)
+        revoke(Server(at.services), removal.key)
     except PorticoError as error:
         at.say(f"! Its key still works ({error}) Revoke it: portico keys revoke {removal.key}")

@@ -32,7 +32,7 @@ def show(*, origin: bool = False, at: At) -> None:
     origin
         Also where each value came from: default, file and line, environment or flag.
     """
-    entries = at.house.settings()
+    entries = at.services.settings()
     rows = [
         {"setting": each.path, "value": each.value} | ({"origin": each.origin} if origin else {})
         for each in entries
@@ -50,7 +50,7 @@ def get(setting: str, /, *, at: At) -> None:
     setting
         Its path, as `config show` gives it: server.port
     """
-    found = at.house.setting(setting)
+    found = at.services.setting(setting)
     told = {"setting": found.path, "value": found.value, "origin": found.origin}
     at.data(told, shown(found.value))
 
@@ -58,22 +58,22 @@ def get(setting: str, /, *, at: At) -> None:
 @app.command(name="validate", sort_key=5)
 def validate(*, at: At) -> None:
     """Check the configuration; exits with 3 and names file, line and mend if it is invalid."""
-    entries = at.house.settings()
+    entries = at.services.settings()
     at.data({"valid": True, "settings": len(entries)}, "The configuration is valid.")
 
 
 @app.command(name="schema", sort_key=6)
 def schema(*, at: At) -> None:
     """The JSON Schema of portico.toml, for editors."""
-    found = at.house.settings_schema()
+    found = at.services.settings_schema()
     at.data(found, json.dumps(found, indent=2))
 
 
 @app.command(name="path", sort_key=7)
 def path(*, at: At) -> None:
     """Where the configuration, the key and the data are."""
-    where = at.house.whereabouts()
-    at.facts(
+    where = at.services.whereabouts()
+    at.details(
         {
             "config_file": str(where.config_file),
             "key_file": str(where.key_file),
@@ -96,7 +96,7 @@ def set_(setting: str, value: str, /, *, at: At) -> None:
     value
         The new value.
     """
-    change = at.house.change_setting(setting, value)
+    change = at.services.change_setting(setting, value)
     at.data(_told(setting, change), f"{setting} is set in {change.file}")
     if change.overruled_by:
         at.say(f"… but {change.overruled_by} wins")
@@ -114,7 +114,7 @@ def unset(setting: str, /, *, at: At) -> None:
     setting
         Its path, as `config show` gives it: server.port
     """
-    change = at.house.change_setting(setting, None)
+    change = at.services.change_setting(setting, None)
     at.data(_told(setting, change), f"{setting} is not set in {change.file}")
     if change.overruled_by:
         at.say(f"… but {change.overruled_by} sets it")
@@ -122,7 +122,7 @@ def unset(setting: str, /, *, at: At) -> None:
 
 
 def _say_what_runs(setting: str, at: Terminal) -> None:
-    where = at.house.whereabouts()
+    where = at.services.whereabouts()
     noticed = setting.startswith(_NOTICED)
     if not noticed and where.private_socket is not None and _answers(where.private_socket):
         at.say("The running server goes on with what it has: start it again for this to hold.")

@@ -14,11 +14,11 @@ from portico.bridge.core.answering import (
     COOL_DOWN,
     MOST_ANSWERS,
     MOST_HOPS,
+    AgentView,
     Decision,
+    MessageInfo,
     Reason,
     Rules,
-    Said,
-    Standing,
     has_answered,
     heard,
     should_answer,
@@ -31,14 +31,14 @@ from portico.interfaces.cli.agent_files import AgentServer, told_or_read
 from portico.interfaces.cli.agent_runs import events
 from portico.interfaces.cli.agent_text import brief, plain
 from portico.interfaces.cli.bridge_text import find_conversation, raised_line, short
-from portico.interfaces.cli.errors import AgentNotDone, BadUsage, Exit
+from portico.interfaces.cli.errors import AgentNotDone, Exit, InvalidUsage
 from portico.interfaces.cli.server import (
     NoAnswer,
     NotReached,
     NotRunning,
     Refused,
     Server,
-    path_to,
+    api_path,
     read_key,
 )
 from portico.interfaces.cli.terminal import At, LabelOption, Terminal, lasting
@@ -68,8 +68,8 @@ def question(name: str, title: str, messages: Sequence[Facts]) -> str:
     return _ASKED.format(name=name, title=title, said=said)
 
 
-def said_of(message: Facts, *, by_person: bool) -> Said:
-    return Said(
+def said_of(message: Facts, *, by_person: bool) -> MessageInfo:
+    return MessageInfo(
         id=message["id"],
         sender=message["sender"],
         by_person=by_person,
@@ -135,7 +135,7 @@ class Seat:
     label: str
     joined_at: datetime
     model: str | None = None
-    upto: str | None = None
+    max_label: str | None = None
     remembers: int = 20
     """Messages that it is told of."""
 
@@ -147,16 +147,16 @@ class AtTable:
     at: Terminal
     seat: Seat
     rules: Rules
-    standing: Standing = field(init=False)
+    view: AgentView = field(init=False)
     window: "deque[Message]" = field(default_factory=lambda: deque(maxlen=_LOOKED_BACK))
     waiting: list[Message] = field(default_factory=list)
     cursor: str = ""
     _people: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.standing = Standing(me=self.seat.principal, since=self.seat.joined_at)
+        self.view = AgentView(me=self.seat.principal, since=self.seat.joined_at)
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """What was said to it while it was away waits for it. The end is looked up first: what is
         said meanwhile is not missed, and what is read twice is heard once."""
         self.cursor = self._lasting(self._end)
@@ -169,8 +169,8 @@ class AtTable:
         while True:
             while self.waiting:
                 self._turn_to(self.waiting.pop(0))
-            if self.standing.given >= self.rules.most:
-                self.at.say(f"{self.seat.agent} has given {self.standing.given} answers: enough.")
+            if self.view.given >= self.rules.max_answers:
+                self.at.say(f"{self.seat.agent} has given {self.view.given} answers: enough.")
                 return Exit.BUDGET
             more = self._read(wait=0 if once else _PATIENCE)
             if once and not more and not self.waiting:
@@ -180,7 +180,7 @@ class AtTable:
         """Whether there is more to be read at once."""
         page = self._lasting(lambda: self._after(wait))
         if page["reset"]:
-            self.begin()
+            self.start()
             return False
         for message in page["data"]:
             self._take(message)
@@ -191,10 +191,10 @@ class AtTable:
         return bool(page["more"])
 
     def _take(self, message: Message) -> None:
-        if message["id"] not in self.standing.depths:
+        if message["id"] not in self.view.depths:
             self.window.append(message)
         said = said_of(message, by_person=self._is_person(message["sender"]))
-        self.standing = heard(self.standing, said)
+        self.view = heard(self.view, said)
 
     def _weigh(self, message: Message) -> None:
         decision = self._decided(message)
@@ -205,7 +205,7 @@ class AtTable:
 
     def _decided(self, message: Message) -> Decision:
         said = said_of(message, by_person=self._is_person(message["sender"]))
-        return should_answer(self.standing, said, self.rules)
+        return should_answer(self.view, said, self.rules)
 
     def _turn_to(self, message: Message) -> None:
         decision = self._decided(message)
@@ -221,7 +221,7 @@ class AtTable:
             self._lasting(lambda: self._post(message, body))
         else:
             self.at.say("It had nothing to say.")
-        self.standing = has_answered(self.standing, said, _now())
+        self.view = has_answered(self.view, said, _now())
 
     def _declines(self, message: Message, reason: Reason) -> None:
         self.at.say(f"No answer to {short(message['id'])}: {reason}.")
@@ -231,7 +231,7 @@ class AtTable:
         it."""
         asked = question(self.seat.agent, self.seat.title, self._context(message))
         given = {"message": asked} | ({} if self.seat.model is None else {"model": self.seat.model})
-        path = path_to("agents", self.seat.agent, "runs")
+        path = api_path("agents", self.seat.agent, "runs")
         started = self._lasting(lambda: self.server.post(path, given, key=run_key(message, asked)))
         for told in events(self.server, started["run"], self.at):
             if told.type == WAITS:
@@ -252,7 +252,7 @@ class AtTable:
         return body_of(facts)
 
     def _post(self, message: Message, body: str) -> None:
-        path = path_to("conversations", self.seat.conversation, "messages")
+        path = api_path("conversations", self.seat.conversation, "messages")
         wish = {"body": body, "reply_to": message["id"]}
         try:
             sent = self.server.post(path, wish, key=answer_key(message))
@@ -276,38 +276,38 @@ class AtTable:
         """Of whom nothing can be known it is not assumed."""
         if who not in self._people:
             try:
-                found = self._lasting(lambda: self.server.get(path_to("principals", who)))
+                found = self._lasting(lambda: self.server.get(api_path("principals", who)))
             except Refused:
                 found = {"kind": "unknown"}
             self._people[who] = found["kind"] == "person"
         return self._people[who]
 
     def _end(self) -> str:
-        path = path_to("conversations", self.seat.conversation, "cursor")
-        return str(self.server.get(path, upto=self.seat.upto)["cursor"])
+        path = api_path("conversations", self.seat.conversation, "cursor")
+        return str(self.server.get(path, upto=self.seat.max_label)["cursor"])
 
     def _before(self) -> list[Message]:
         found: list[Message] = self.server.get(
-            path_to("conversations", self.seat.conversation, "messages"),
+            api_path("conversations", self.seat.conversation, "messages"),
             before="end",
             limit=_LOOKED_BACK,
-            upto=self.seat.upto,
+            upto=self.seat.max_label,
         )["data"]
         return found
 
     def _after(self, wait: int) -> Message:
         found: Message = self.server.get(
-            path_to("conversations", self.seat.conversation, "messages"),
+            api_path("conversations", self.seat.conversation, "messages"),
             cursor=self.cursor,
             limit=_LOOKED_BACK,
-            upto=self.seat.upto,
+            upto=self.seat.max_label,
             wait=wait,
         )
         return found
 
     def _mark_read(self) -> None:
-        path = path_to("conversations", self.seat.conversation, "read")
-        self.server.post(path, {"cursor": self.cursor, "upto": self.seat.upto})
+        path = api_path("conversations", self.seat.conversation, "read")
+        self.server.post(path, {"cursor": self.cursor, "upto": self.seat.max_label})
 
     def _pause(self, until: datetime | None) -> None:
         left = 0.0 if until is None else (until - _now()).total_seconds()
@@ -410,7 +410,7 @@ def connect_agent(  # noqa: PLR0913 # an option each
         Answer what waits for it, and leave.
     """
     rules = Rules(
-        most=most, cool_down=timedelta(seconds=lasting("--cool-down", cool_down)), hops=hops
+        max_answers=most, cool_down=timedelta(seconds=lasting("--cool-down", cool_down)), hops=hops
     )
     with _let_in(at, agent, model, instructions, key_file) as (server, own):
         found = _joined(server, own, conversation)
@@ -422,11 +422,11 @@ def connect_agent(  # noqa: PLR0913 # an option each
             label=found["label"],
             joined_at=datetime.fromisoformat(found["joined_at"]),
             model=own.model,
-            upto=upto,
+            max_label=upto,
             remembers=max(1, remembers),
         )
         table = AtTable(own.server, at, seat, rules)
-        table.begin()
+        table.start()
         at.say(
             f"{seat.agent} takes part in {seat.title}, and answers whoever writes @{seat.agent}:"
             f" {most} times at most. Ctrl-C ends."
@@ -440,35 +440,35 @@ def _let_in(
 ) -> Iterator[tuple[AgentServer, _Own]]:
     """The server as whoever connects the agent meets it, and as the agent does."""
     if key_file is not None:
-        server = AgentServer(at.house, key=read_key(key_file))
+        server = AgentServer(at.services, key=read_key(key_file))
         me = server.get("/me")
         if me["name"] != agent or me["kind"] != "agent":
-            raise BadUsage(
+            raise InvalidUsage(
                 f"That key is {me['name']}'s, and {agent} speaks for itself.",
                 fix=f"Make one for it: portico keys create NAME --to {agent}",
             )
         yield server, _Own(id=me["id"], name=agent, server=server, model=model)
         return
-    server = AgentServer(at.house)
+    server = AgentServer(at.services)
     found, asks = _agent(server, at, agent, model, instructions)
     issued = _issued(server, found)
-    its = AgentServer(at.house, key=issued["key"])
+    its = AgentServer(at.services, key=issued["key"])
     try:
         yield server, _Own(id=found["principal"], name=found["name"], server=its, model=asks)
     finally:
         with suppress(PorticoError):  # it ends by itself, later
-            server.delete(path_to("keys", issued["id"]))
+            server.delete(api_path("keys", issued["id"]))
 
 
 def _agent(
     server: AgentServer, at: Terminal, name: str, model: str | None, instructions: str | None
 ) -> tuple[dict[str, Any], str | None]:
     """The one that is there, or one that is made, and the model that it is to be asked with in
-    place of its own. Raises `BadUsage`."""
+    place of its own. Raises `InvalidUsage`."""
     if model is not None:
         server.check_model(model)
     try:
-        found: dict[str, Any] = server.get(path_to("agents", name))
+        found: dict[str, Any] = server.get(api_path("agents", name))
     except Refused as error:
         if error.code == _NO_AGENT and _comes_by_itself(server, name):
             error.fix = (
@@ -484,7 +484,7 @@ def _agent(
         at.say(f"{name} is there. When you need it no more: portico agents remove {name}")
         return made, None
     if instructions is not None:
-        raise BadUsage(
+        raise InvalidUsage(
             f"{name} is there already, and has been told what to be.",
             fix=f"Change that: portico agents edit {name}; or name another.",
         )
@@ -518,9 +518,9 @@ def _issued(server: AgentServer, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _joined(server: AgentServer, own: _Own, text: str) -> dict[str, Any]:
-    """The conversation, with since when the agent takes part. Raises `BadUsage`."""
+    """The conversation, with since when the agent takes part. Raises `InvalidUsage`."""
     found = find_conversation(server, text)
-    path = path_to("conversations", found["id"], "participants")
+    path = api_path("conversations", found["id"], "participants")
     its = own.server
     try:
         its.post(path, {})
@@ -529,11 +529,11 @@ def _joined(server: AgentServer, own: _Own, text: str) -> dict[str, Any]:
             raise
         server.post(path, {"principal": own.id})
     try:
-        there = its.get(path_to("conversations", found["id"], "participants"))["data"]
+        there = its.get(api_path("conversations", found["id"], "participants"))["data"]
     except Refused as error:
         if error.code != ConversationNotFound.code:
             raise
-        raise BadUsage(
+        raise InvalidUsage(
             f"{own.name} is not cleared for what is {found['label']}.",
             fix=f"Label the agent so: portico agents edit {own.name}",
         ) from error

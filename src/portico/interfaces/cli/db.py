@@ -11,15 +11,15 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from portico.engine.core.store import StoreStatus, Upgraded
-from portico.interfaces.cli.errors import BadUsage, Exit, FileInTheWay, NeedsYes
+from portico.interfaces.cli.errors import ConfirmationRequired, Exit, FileInTheWay, InvalidUsage
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal, human_size
 from portico.kernel.json import JsonObject, JsonValue
 
 
 def bring_up(at: Terminal) -> None:
     with at.working("upgrading the database") as progress:
-        done = at.house.store_upgrade().upgrade(progress)
-    kept = ", ".join(map(str, done.kept))
+        done = at.services.store_upgrade().upgrade(progress)
+    kept = ", ".join(map(str, done.retained))
     until = f"What was before stays in {kept}, until: portico db upgrade --forget-old"
     if done.before == done.after:
         text = f"Nothing to do: the database is of PostgreSQL {done.after}."
@@ -31,12 +31,13 @@ def bring_up(at: Terminal) -> None:
 def go_back(at: Terminal, *, yes: bool) -> None:
     question = "Return to the database from before the upgrade, without what was written since?"
     if not yes and not at.confirm(question):
-        raise NeedsYes(question)
+        raise ConfirmationRequired(question)
     with at.working("going back"):
-        done = at.house.store_upgrade().back()
+        done = at.services.store_upgrade().back()
     at.data(
         _facts(done),
-        f"The database is of PostgreSQL {done.after} again; the other one is in {done.kept[0]}.\n"
+        f"The database is of PostgreSQL {done.after} again; "
+        f"the other one is in {done.retained[0]}.\n"
         f"To stay with it: portico config set database.version {done.after}",
     )
 
@@ -44,9 +45,9 @@ def go_back(at: Terminal, *, yes: bool) -> None:
 def forget(at: Terminal, *, yes: bool) -> None:
     question = "Remove what is kept of earlier databases? There is no way back then."
     if not yes and not at.confirm(question):
-        raise NeedsYes(question)
+        raise ConfirmationRequired(question)
     with at.working("removing what is old"):
-        gone = at.house.store_upgrade().forget_old()
+        gone = at.services.store_upgrade().forget_old()
     folders: list[JsonValue] = [str(folder) for folder in gone.folders]
     names = ", ".join(map(str, folders))
     text = f"Removed {names} ({human_size(gone.bytes)})." if names else "Nothing to remove."
@@ -54,7 +55,11 @@ def forget(at: Terminal, *, yes: bool) -> None:
 
 
 def _facts(done: Upgraded) -> JsonObject:
-    return {"before": done.before, "after": done.after, "kept": [str(each) for each in done.kept]}
+    return {
+        "before": done.before,
+        "after": done.after,
+        "kept": [str(each) for each in done.retained],
+    }
 
 
 app = App(
@@ -85,7 +90,7 @@ def provision(
         Print the new addresses, as a shell reads them, instead of writing them to a file.
     """
     with at.working("setting up roles and database"):
-        made = at.house.provision(admin_dsn, rotate=rotate, write=not print_only)
+        made = at.services.provision(admin_dsn, rotate=rotate, write=not print_only)
     if made.file is None:
         lines = [
             f"PORTICO_{setting.upper().replace('.', '__')}={quote(address)}"
@@ -105,7 +110,7 @@ async def migrate(*, at: At) -> None:
     async with _running(at), _saying(at, "migrating"):
         applied: list[JsonObject] = [
             {"number": migration.number, "name": migration.name}
-            async for migration in at.house.migrate()()
+            async for migration in at.services.migrate()()
         ]
     names = ", ".join(f"{each['number']:04} {each['name']}" for each in applied)
     at.data({"applied": applied}, f"Applied: {names}" if names else "Nothing to do.")
@@ -114,19 +119,19 @@ async def migrate(*, at: At) -> None:
 @app.command(name="status", sort_key=1)
 async def status(*, at: At) -> int:
     """Where the database is, whether it runs, and whether it needs migrating."""
-    found = await at.house.store().status()
-    at.facts(_store_facts(found))
+    found = await at.services.store().status()
+    at.details(_store_facts(found))
     return Exit.OK if found.running else Exit.NOT_RUNNING
 
 
 @app.command(name="start", sort_key=2)
 async def start(*, at: At) -> None:
     """Start the embedded database and leave it running until `db stop`."""
-    store = at.house.store()
+    store = at.services.store()
     with at.working("starting the database") as progress:
         await store.start(create=False, keep=True, progress=progress)
         found = await store.status()
-    at.facts(_store_facts(found))
+    at.details(_store_facts(found))
 
 
 @app.command(name="stop", sort_key=3)
@@ -139,7 +144,7 @@ async def stop(*, force: bool = False, at: At) -> None:
         Even if other Portico processes are using it; a server that runs starts it again.
     """
     with at.working("stopping the database"):
-        stopped = await at.house.store().stop(force=force)
+        stopped = await at.services.store().stop(force=force)
     at.data({"stopped": stopped}, "Stopped." if stopped else "It was not running.")
 
 
@@ -155,11 +160,11 @@ async def backup(target: Path | None = None, /, *, replace: bool = False, at: At
         Even if there is such a file, which is then lost.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")  # noqa: TID251 # the name of a file
-    file = target or at.house.whereabouts().backups / f"portico-{stamp}.dump"
+    file = target or at.services.whereabouts().backups / f"portico-{stamp}.dump"
     if file.exists() and not replace:
         raise FileInTheWay(file)
     async with _running(at), _saying(at, "backing up"):
-        await at.house.archive().back_up(file)
+        await at.services.archive().back_up(file)
     size = file.stat().st_size
     at.data({"file": str(file), "bytes": size}, f"{file} ({size:,} bytes)")
 
@@ -178,10 +183,10 @@ async def restore(source: Path, /, *, yes: bool = False, at: At) -> None:
     _see_that_it_is_there(source)
     question = f"Replace everything in the database by {source}?"
     if not yes and not at.confirm(question):
-        raise NeedsYes(question)
+        raise ConfirmationRequired(question)
     async with _running(at), _saying(at, "restoring"):
-        await at.house.archive().restore(source)
-        applied = [migration.name async for migration in at.house.migrate()()]
+        await at.services.archive().restore(source)
+        applied = [migration.name async for migration in at.services.migrate()()]
     at.data({"restored": str(source), "migrations_applied": applied}, f"Restored {source}.")
 
 
@@ -199,7 +204,7 @@ def upgrade(*, back: bool = False, forget_old: bool = False, yes: bool = False, 
         Do not ask.
     """
     if back and forget_old:
-        raise BadUsage("--back needs what --forget-old removes.", fix="Say one of them.")
+        raise InvalidUsage("--back needs what --forget-old removes.", fix="Say one of them.")
     if back:
         go_back(at, yes=yes)
     elif forget_old:
@@ -212,23 +217,23 @@ def upgrade(*, back: bool = False, forget_old: bool = False, yes: bool = False, 
 async def info(*, at: At) -> None:
     """How large the database is, table by table, and what is connected."""
     async with _running(at):
-        found = await at.house.store().info()
+        found = await at.services.store().info()
     tables: list[JsonObject] = [asdict(table) for table in found.tables]
     facts: dict[str, JsonValue] = {
         "connections": found.connections,
         "extensions": list(found.extensions),
     }
     if at.for_a_person:
-        at.facts(_store_facts(found.status) | {"size": human_size(found.size)} | facts)
+        at.details(_store_facts(found.status) | {"size": human_size(found.size)} | facts)
         print()
         sized = [asdict(table) | {"size": human_size(table.size)} for table in found.tables]
         at.table(["name", "rows", "size"], sized, None, right=["size"])
         return
     facts = _store_facts(found.status) | {"bytes": found.size} | facts
     if at.json:
-        at.facts({**facts, "tables": tables})
+        at.details({**facts, "tables": tables})
         return
-    at.facts(facts)
+    at.details(facts)
     print()
     at.table(["name", "rows", "size"], tables, None)
 
@@ -240,7 +245,7 @@ def _see_that_it_is_there(file: Path) -> None:
 
 @asynccontextmanager
 async def _running(at: Terminal) -> AsyncIterator[None]:
-    store = at.house.store()
+    store = at.services.store()
     try:
         with at.working("starting the database") as progress:
             await store.start(create=False, progress=progress)

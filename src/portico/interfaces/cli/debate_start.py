@@ -20,9 +20,9 @@ from portico.interfaces.cli.debate_text import (
     with_commas,
 )
 from portico.interfaces.cli.debate_view import DebateView, How, heard, seats
-from portico.interfaces.cli.errors import BadUsage, Exit, NeedsYes
+from portico.interfaces.cli.errors import ConfirmationRequired, Exit, InvalidUsage
 from portico.interfaces.cli.run_text import SHORT
-from portico.interfaces.cli.server import Server, path_to, patiently
+from portico.interfaces.cli.server import Server, api_path, retry_until
 from portico.interfaces.cli.terminal import At, Terminal, lasting
 
 Kind = Literal["choice", "yes_no", "number", "text", "open"]
@@ -41,7 +41,7 @@ _HOW: Final = 'portico debate "Which of the two is faster?" --choice A --choice 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class DebateOptions:
     """As it was typed; what is None was not."""
 
     question: str
@@ -65,9 +65,9 @@ class Wish:
     analyze: bool = False
 
     def body(self, server: Server) -> dict[str, Any]:
-        """Raises `BadUsage`, `ProjectNotFound`."""
+        """Raises `InvalidUsage`, `ProjectNotFound`."""
         if self.choice is not None and len(self.choice) == 1:
-            raise BadUsage("One choice is none.", fix="Give --choice at least twice.")
+            raise InvalidUsage("One choice is none.", fix="Give --choice at least twice.")
         given = {
             "question": self.question,
             "choices": self.choice,
@@ -103,13 +103,13 @@ class Wish:
             return None
         seconds = lasting("--deadline", self.deadline)
         if not seconds:
-            raise BadUsage("--deadline: nobody answers in no time.", fix="Such as 90s or 5m.")
+            raise InvalidUsage("--deadline: nobody answers in no time.", fix="Such as 90s or 5m.")
         return seconds
 
     def _thoroughness(self) -> float | None:
         wished = self.thoroughness
         if wished is not None and not 0 <= wished <= 1:
-            raise BadUsage(
+            raise InvalidUsage(
                 f"--thoroughness: {wished:g} is not between 0 and 1.",
                 fix="0 is quick and cheap, 1 is as sure as can be; 0.5 is usual.",
             )
@@ -117,32 +117,34 @@ class Wish:
 
 
 def check_question(question: str) -> None:
-    """One word that is nearly a command was meant as one. Raises `BadUsage`."""
+    """One word that is nearly a command was meant as one. Raises `InvalidUsage`."""
     if not question.strip():
-        raise BadUsage("Nothing is asked.", fix=_HOW)
+        raise InvalidUsage("Nothing is asked.", fix=_HOW)
     word = question.strip().lower()
     near = _ALSO.get(word) or next(iter(get_close_matches(word, COMMANDS, 1)), None)
     if near and " " not in word:
         fix = f"A question is a sentence, in quotes; or portico debate {near}"
-        raise BadUsage(f"There is no command {question!r}. Did you mean {near}?", fix=fix)
+        raise InvalidUsage(f"There is no command {question!r}. Did you mean {near}?", fix=fix)
 
 
 def number_of_tokens(option: str, text: str) -> int:
-    """`20000`, `20,000`, `20k`, `1M`. Raises `BadUsage`."""
+    """`20000`, `20,000`, `20k`, `1M`. Raises `InvalidUsage`."""
     if found := _TOKENS.fullmatch(text.strip()):
         return int(found[1].replace(",", "")) * _TIMES[found[2]]
-    raise BadUsage(f"{option}: {text!r} is no number of tokens.", fix="Such as 20000, 20k or 1M.")
+    raise InvalidUsage(
+        f"{option}: {text!r} is no number of tokens.", fix="Such as 20000, 20k or 1M."
+    )
 
 
 def dollars(option: str, text: str) -> str:
-    """`0.25`, `$20`. Raises `BadUsage`."""
+    """`0.25`, `$20`. Raises `InvalidUsage`."""
     if found := _DOLLARS.fullmatch(text.strip()):
         return found[1]
-    raise BadUsage(f"{option}: {text!r} is no sum.", fix="In US dollars, such as 0.25.")
+    raise InvalidUsage(f"{option}: {text!r} is no sum.", fix="In US dollars, such as 0.25.")
 
 
 def material(file: str | None) -> str | None:
-    """What every voice reads besides the question. Raises `BadUsage`, `OSError`."""
+    """What every voice reads besides the question. Raises `InvalidUsage`, `OSError`."""
     if file is None:
         return None
     try:
@@ -150,7 +152,7 @@ def material(file: str | None) -> str | None:
             return sys.stdin.read()
         return Path(file).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise BadUsage(f"{file} is no text.", fix="Give it a file of UTF-8 text.") from error
+        raise InvalidUsage(f"{file} is no text.", fix="Give it a file of UTF-8 text.") from error
 
 
 def _parts(given: Sequence[str] | None) -> Sequence[str] | None:
@@ -185,10 +187,10 @@ def budget(
         No limit from now on, beside those of each debate.
     """
     if none and (tokens is not None or usd is not None):
-        raise BadUsage("Either --none, or a limit.", fix="portico debate budget PROJECT --none")
-    server = Server(at.house)
+        raise InvalidUsage("Either --none, or a limit.", fix="portico debate budget PROJECT --none")
+    server = Server(at.services)
     its = find_project(server, project)
-    path = path_to("projects", its["id"], "debate-budget")
+    path = api_path("projects", its["id"], "debate-budget")
     found = server.get(path)
     if none or tokens is not None or usd is not None:
         found = server.put(path, _changed(found["cap"], tokens, usd, none=none))
@@ -199,7 +201,7 @@ def budget(
         "money": f"{money(spent['money'])} of {_dollars(cap['money'])}",
         "calls": spent["calls"],
     }
-    at.facts(found if at.json else facts)
+    at.details(found if at.json else facts)
 
 
 def _changed(
@@ -228,19 +230,19 @@ _TO_STOP: Final = 10.0
 """Seconds: one that is stopped ends by itself, a moment later."""
 
 
-def estimated(wish: Wish, at: Terminal) -> int:
+def estimated(wish: DebateOptions, at: Terminal) -> int:
     """Only what it would cost."""
     check_question(wish.question)
-    server = Server(at.house)
+    server = Server(at.services)
     found = server.post("/debate-estimate", wish.body(server))
     _show_estimate(found, at, analysis=wish.analyze)
     return Exit.OK if found["fits"] else Exit.BUDGET
 
 
-def held(wish: Wish, at: Terminal, *, force: bool, follow: bool) -> int:
-    """Raises `NeedsYes`, and what the server refuses."""
+def held(wish: DebateOptions, at: Terminal, *, force: bool, follow: bool) -> int:
+    """Raises `ConfirmationRequired`, and what the server refuses."""
     check_question(wish.question)
-    server = Server(at.house)
+    server = Server(at.services)
     body = wish.body(server)
     if not force:
         _agreed(server, body, at)
@@ -267,8 +269,8 @@ def followed(server: Server, debate: Mapping[str, Any], at: Terminal) -> int:
         return Exit.INTERRUPTED
     if how is How.STOPPED:
         at.say(f"It stops. What came of it: portico debate show {short}")
-    whole = patiently(
-        lambda: server.get(path_to("debates", view.id)),
+    whole = retry_until(
+        lambda: server.get(api_path("debates", view.id)),
         _TO_STOP if how is How.STOPPED else 0,
         enough=lambda found: found["debate"]["status"] != "running",
     )
@@ -278,7 +280,7 @@ def followed(server: Server, debate: Mapping[str, Any], at: Terminal) -> int:
 
 def _agreed(server: Server, body: dict[str, Any], at: Terminal) -> None:
     """Whoever can be asked is, if it may cost money or much; else only money needs a word.
-    Raises `NeedsYes`."""
+    Raises `ConfirmationRequired`."""
     found = server.post("/debate-estimate", body)
     most = found["most"]
     costs = Decimal(most["money"]) > 0
@@ -289,7 +291,7 @@ def _agreed(server: Server, body: dict[str, Any], at: Terminal) -> None:
         _show_estimate(found, at, analysis=bool(body.get("analyze")))
     if not at.confirm("Start it?"):
         fix = "To start it without being asked: --force"
-        error = NeedsYes(f"{estimate_line(found)} Start it?", fix=fix)
+        error = ConfirmationRequired(f"{estimate_line(found)} Start it?", fix=fix)
         error.title = "Nothing was asked of anybody"
         raise error
 

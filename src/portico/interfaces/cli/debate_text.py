@@ -9,7 +9,7 @@ from typing import Any, Final
 from portico.debate.core.conduct import LONGEST, percent, skip_words
 from portico.debate.core.errors import DebateNotFound
 from portico.interfaces.cli.agent_text import brief, money, plain
-from portico.interfaces.cli.errors import BadUsage, Exit
+from portico.interfaces.cli.errors import Exit, InvalidUsage
 from portico.interfaces.cli.run_text import LATEST, SHORT, duration, took
 from portico.interfaces.cli.server import Server
 from portico.interfaces.cli.terminal import Terminal
@@ -20,12 +20,12 @@ _WHOLE: Final = re.compile(r"dbt_[0-9a-z]{26}")
 
 def find_debate(server: Server, text: str) -> str:
     """Its whole id; as lists show it, with three dots before it, it is known too. Raises
-    `DebateNotFound`, `BadUsage`."""
+    `DebateNotFound`, `InvalidUsage`."""
     text = text.removeprefix("…")
     if _WHOLE.fullmatch(text):
         return text
     if len(text.removeprefix("dbt_")) < SHORT:
-        raise BadUsage(
+        raise InvalidUsage(
             f"{text!r} is too short for the name of a debate: it takes at least six letters, of the"
             " beginning or the end of its id.",
             fix="See which there are: portico debate list",
@@ -35,7 +35,7 @@ def find_debate(server: Server, text: str) -> str:
     if not found:
         raise DebateNotFound(text)
     if len(found) > 1:
-        raise BadUsage(
+        raise InvalidUsage(
             f"{text!r} is short for {len(found)} debates.",
             fix=f"Say more of it: {', '.join(found[:5])}",
         )

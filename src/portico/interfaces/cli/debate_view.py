@@ -16,7 +16,7 @@ from rich.text import Text
 from portico.debate.core.conduct import VOICE, percent, skip_words
 from portico.interfaces.cli.agent_text import brief, money, plain
 from portico.interfaces.cli.run_text import SHORT, duration
-from portico.interfaces.cli.server import Following, Refused, Server, Told, path_to
+from portico.interfaces.cli.server import Following, ReceivedEvent, Refused, Server, api_path
 from portico.interfaces.cli.terminal import Terminal
 from portico.kernel.errors import PorticoError
 
@@ -28,7 +28,7 @@ _ERRAND: Final = 0
 """As the round of what is no answer."""
 
 
-class VoiceState(StrEnum):
+class DebaterState(StrEnum):
     LEFT = "left"
     """Not asked, or not yet."""
     ASKED = "asked"
@@ -37,15 +37,15 @@ class VoiceState(StrEnum):
 
 
 @dataclass(kw_only=True)
-class VoiceView:
+class DebaterView:
     name: str
-    state: VoiceState = VoiceState.LEFT
+    state: DebaterState = DebaterState.LEFT
     round: int = 1
     answer: str = ""
     confidence: float | None = None
     why: str = ""
     """Why it was asked, or what went wrong."""
-    letters: int = 0
+    characters: int = 0
     """Of what it says now."""
     tokens: int = 0
     """Of all its answers so far."""
@@ -78,7 +78,7 @@ class PartView:
     money: Decimal = Decimal(0)
     ended: Facts | None = None
 
-    def take(self, told: Told) -> None:
+    def take(self, told: ReceivedEvent) -> None:
         facts = told.data
         match told.type:
             case "voice.asked":
@@ -101,7 +101,7 @@ class PartView:
 class DebateView:
     debate: Facts
     """As the server gave it when it was begun."""
-    voices: dict[str, VoiceView] = field(default_factory=dict)
+    debaters: dict[str, DebaterView] = field(default_factory=dict)
     options: Sequence[tuple[str, float]] = ()
     meter: Meter | None = None
     round: int = 1
@@ -118,7 +118,7 @@ class DebateView:
 
     def __post_init__(self) -> None:
         for each in self.debate["voices"]:
-            self.voices[each["name"]] = VoiceView(name=each["name"])
+            self.debaters[each["name"]] = DebaterView(name=each["name"])
         self.guests = int(self.debate.get("guests") or 0)
 
     @property
@@ -127,7 +127,7 @@ class DebateView:
 
     @property
     def asked(self) -> int:
-        return sum(each.state is not VoiceState.LEFT for each in self.voices.values())
+        return sum(each.state is not DebaterState.LEFT for each in self.debaters.values())
 
     @property
     def now(self) -> Meter | None:
@@ -144,7 +144,7 @@ class DebateView:
             money=meter.money + sum((each.money for each in parts), Decimal(0)),
         )
 
-    def take(self, told: Told, part: str | None = None) -> None:
+    def take(self, told: ReceivedEvent, part: str | None = None) -> None:
         """`part`: of the analysis, in which it happened."""
         if part is not None:
             if part in self.parts:
@@ -169,9 +169,9 @@ class DebateView:
             ENDED: self._over,
         }
 
-    def _voice(self, name: str) -> VoiceView:
+    def _voice(self, name: str) -> DebaterView:
         """A guest is not known before."""
-        return self.voices.setdefault(name, VoiceView(name=name))
+        return self.debaters.setdefault(name, DebaterView(name=name))
 
     def _round(self, facts: Facts) -> None:
         self.round = int(facts["round"])
@@ -184,17 +184,17 @@ class DebateView:
         if facts["round"] == _ERRAND or again:
             self.errand = (voice.name, str(facts["why"]))
             return
-        voice.state, voice.round = VoiceState.ASKED, int(facts["round"])
-        voice.why, voice.letters = str(facts["why"]), 0
+        voice.state, voice.round = DebaterState.ASKED, int(facts["round"])
+        voice.why, voice.characters = str(facts["why"]), 0
 
     def _spoke(self, facts: Facts) -> None:
         if facts["round"] != _ERRAND:
-            self._voice(facts["voice"]).letters += len(facts["text"])
+            self._voice(facts["voice"]).characters += len(facts["text"])
 
     def _answered(self, facts: Facts) -> None:
         voice = self._voice(facts["voice"])
         self.reserved.pop((voice.name, int(facts["round"])), None)
-        voice.state, voice.round = VoiceState.ANSWERED, int(facts["round"])
+        voice.state, voice.round = DebaterState.ANSWERED, int(facts["round"])
         voice.answer, voice.confidence = str(facts["answer"]), facts["confidence"]
         voice.tokens += int(facts["tokens"])
         voice.seconds = float(facts["seconds"])
@@ -205,9 +205,9 @@ class DebateView:
             return
         voice = self._voice(facts["voice"])
         if not voice.answer:  # else what it had said before still counts
-            voice.state = VoiceState.FAILED
+            voice.state = DebaterState.FAILED
         else:
-            voice.state = VoiceState.ANSWERED
+            voice.state = DebaterState.ANSWERED
         voice.round, voice.why = int(facts["round"]), str(facts["why"])
 
     def _stands(self, facts: Facts) -> None:
@@ -272,10 +272,10 @@ _SIDES: Final = ("yes", "no")
 _LEAST_OTHER: Final = 0.005
 _TURNS: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SIGNS: Final = {
-    VoiceState.LEFT: ("·", "dim"),
-    VoiceState.ASKED: ("…", "yellow"),
-    VoiceState.ANSWERED: ("✓", "green"),
-    VoiceState.FAILED: ("✗", "red"),
+    DebaterState.LEFT: ("·", "dim"),
+    DebaterState.ASKED: ("…", "yellow"),
+    DebaterState.ANSWERED: ("✓", "green"),
+    DebaterState.FAILED: ("✗", "red"),
 }
 _COLOURS: Final = ("green", "cyan", "magenta", "blue", "yellow")
 
@@ -300,7 +300,7 @@ def picture(
         lines.append(Text(sized(told, width).rstrip(), style="yellow"))
     if view.errand is not None and view.ended is None:
         name, why = view.errand
-        sign = _SIGNS[VoiceState.ASKED][0] if turn is None else _TURNS[turn % len(_TURNS)]
+        sign = _SIGNS[DebaterState.ASKED][0] if turn is None else _TURNS[turn % len(_TURNS)]
         told = f"{sign} {brief(name, 60)}: {brief(why, 200)}"
         lines.append(Text(sized(told, width).rstrip(), style="yellow"))
     lines += [_part(each, width, turn) for each in view.parts.values()]
@@ -348,7 +348,7 @@ def _head(view: DebateView, seconds: float | None) -> str:
     if debate.get("analysis"):
         parts = [f"…{view.id[-SHORT:]}", "analysis", _progress(view)]
     else:
-        many = f"{view.asked} of {len(view.voices)} voices asked"
+        many = f"{view.asked} of {len(view.debaters)} voices asked"
         parts = [f"…{view.id[-SHORT:]}", str(debate["preset"]), many]
     if view.round > 1:
         parts.append("critique round")
@@ -367,7 +367,9 @@ def _progress(view: DebateView) -> str:
 def _part(part: PartView, width: int, turn: int | None) -> Text:
     """What it asks, and on the right how far it is."""
     on = part.ended is None
-    sign, colour = ("├", "") if on else _SIGNS[VoiceState.ANSWERED] if _answer(part) else ("?", "")
+    sign, colour = (
+        ("├", "") if on else _SIGNS[DebaterState.ANSWERED] if _answer(part) else ("?", "")
+    )
     if on and turn is not None:
         sign, colour = _TURNS[turn % len(_TURNS)], "yellow"
     head, told = f"…{part.id[-SHORT:]} ", sized(_part_words(part), width // 2).rstrip()
@@ -410,12 +412,12 @@ def _rest(view: DebateView, shown: Sequence[str]) -> str:
     return _OTHER_CHOICE if kind == "choice" else _OTHER
 
 
-def _shown(view: DebateView) -> Sequence[VoiceView]:
+def _shown(view: DebateView) -> Sequence[DebaterView]:
     """Of an analysis only those that are asked by itself: the others speak in its parts."""
-    voices = view.voices.values()
+    voices = view.debaters.values()
     if not view.debate.get("analysis"):
         return [*voices]
-    return [each for each in voices if each.state is not VoiceState.LEFT]
+    return [each for each in voices if each.state is not DebaterState.LEFT]
 
 
 def _options(view: DebateView, width: int) -> Sequence[Text]:
@@ -455,16 +457,16 @@ def _meter(meter: Meter | None, width: int) -> Sequence[Text]:
     return [Text.assemble((drawn, "blue"), (f"  {words}", "dim"))]
 
 
-def _voice(voice: VoiceView, view: DebateView, width: int, turn: int | None) -> Text:
+def _voice(voice: DebaterView, view: DebateView, width: int, turn: int | None) -> Text:
     sign, colour = _SIGNS[voice.state]
-    if voice.state is VoiceState.ASKED and turn is not None:
+    if voice.state is DebaterState.ASKED and turn is not None:
         sign = _TURNS[turn % len(_TURNS)]
-    names = max((cell_len(each) for each in view.voices), default=0)
+    names = max((cell_len(each) for each in view.debaters), default=0)
     name = min(names, _WIDEST_NAME, width // 3)
     facts = _voice_facts(voice)
     room = max(width - name - cell_len(facts) - 6, 0)
     said = sized(_said(voice, over=view.ended is not None), room)
-    quiet = "dim" if voice.state is VoiceState.LEFT else ""
+    quiet = "dim" if voice.state is DebaterState.LEFT else ""
     line = Text.assemble(
         (f"{sign} ", colour), (f"{sized(plain(voice.name), name)}  ", quiet), (said, quiet)
     )
@@ -474,21 +476,23 @@ def _voice(voice: VoiceView, view: DebateView, width: int, turn: int | None) -> 
     return line
 
 
-def _said(voice: VoiceView, *, over: bool) -> str:
+def _said(voice: DebaterView, *, over: bool) -> str:
     match voice.state:
-        case VoiceState.LEFT:
+        case DebaterState.LEFT:
             return "was not needed" if over else "not asked yet"
-        case VoiceState.ASKED:
-            return f"says {voice.letters:,} letters" if voice.letters else brief(voice.why, 200)
-        case VoiceState.ANSWERED:
+        case DebaterState.ASKED:
+            return (
+                f"says {voice.characters:,} letters" if voice.characters else brief(voice.why, 200)
+            )
+        case DebaterState.ANSWERED:
             sure = "" if voice.confidence is None else f" (is {percent(voice.confidence)} sure)"
             return f"{brief(voice.answer, 200)}{sure}"
-        case VoiceState.FAILED:
+        case DebaterState.FAILED:
             return brief(voice.why, 200)
 
 
-def _voice_facts(voice: VoiceView) -> str:
-    if voice.state is not VoiceState.ANSWERED:
+def _voice_facts(voice: DebaterView) -> str:
+    if voice.state is not DebaterState.ANSWERED:
         return ""
     return f"{voice.tokens:,} tokens  {duration(voice.seconds):>6}"
 
@@ -515,12 +519,12 @@ class OfPart:
     """What is told of a part of an analysis."""
 
     part: str
-    told: Told
+    told: ReceivedEvent
 
 
-def happenings(server: Server, debate: str, say: Callable[[str], None]) -> Iterator[Told]:
+def happenings(server: Server, debate: str, say: Callable[[str], None]) -> Iterator[ReceivedEvent]:
     """All that is told of it, to its end. Raises `Refused` where no more can be told of it."""
-    for told in Following(server, say)(path_to("debates", debate, "events")):
+    for told in Following(server, say)(api_path("debates", debate, "events")):
         if told.type == _BROKE:
             raise Refused(503, told.data)
         yield told
@@ -531,7 +535,7 @@ def happenings(server: Server, debate: str, say: Callable[[str], None]) -> Itera
 def listen(
     server: Server,
     debate: str,
-    put: Callable[[Told | OfPart], None],
+    put: Callable[[ReceivedEvent | OfPart], None],
     say: Callable[[str], None],
 ) -> None:
     """The same, into `put`, and what is told of each part of an analysis from when it begins, by a
@@ -543,7 +547,9 @@ def listen(
             threading.Thread(target=_listen_to_part, args=which, daemon=True).start()
 
 
-def _listen_to_part(server: Server, part: str, put: Callable[[Told | OfPart], None]) -> None:
+def _listen_to_part(
+    server: Server, part: str, put: Callable[[ReceivedEvent | OfPart], None]
+) -> None:
     with suppress(PorticoError):
         for told in happenings(server, part, lambda _: None):
             put(OfPart(part, told))
@@ -558,18 +564,18 @@ def heard(server: Server, view: DebateView, at: Terminal) -> How:
             if line := told_line(told) if part is None else part_line(part, told):
                 at.say(plain(line))
     except KeyboardInterrupt:
-        server.post(path_to("debates", view.id, "stop"))
+        server.post(api_path("debates", view.id, "stop"))
         return How.STOPPED
     return How.OVER
 
 
-def _one(server: Server, view: DebateView, at: Terminal) -> Iterator[Told]:
+def _one(server: Server, view: DebateView, at: Terminal) -> Iterator[ReceivedEvent]:
     return happenings(server, view.id, at.say)
 
 
-def _all(server: Server, view: DebateView, at: Terminal) -> Iterator[Told | OfPart]:
+def _all(server: Server, view: DebateView, at: Terminal) -> Iterator[ReceivedEvent | OfPart]:
     """Raises what the server refuses for good."""
-    queue: SimpleQueue[Told | OfPart | Exception | None] = SimpleQueue()
+    queue: SimpleQueue[ReceivedEvent | OfPart | Exception | None] = SimpleQueue()
 
     def work() -> None:
         try:
@@ -585,7 +591,7 @@ def _all(server: Server, view: DebateView, at: Terminal) -> Iterator[Told | OfPa
         yield news
 
 
-def part_line(part: str, told: Told) -> str | None:
+def part_line(part: str, told: ReceivedEvent) -> str | None:
     """Of a part: who answers, and what came of it."""
     short = f"│ …{part[-SHORT:]}"
     match told.type:
@@ -602,7 +608,7 @@ def part_line(part: str, told: Told) -> str | None:
             return None
 
 
-def told_line(told: Told) -> str | None:
+def told_line(told: ReceivedEvent) -> str | None:
     """None for what is too small for a line."""
     write = _LINES.get(told.type)
     return None if write is None else write(told.data)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from portico.interfaces.cli.debate_view import DebateView, How, OfPart, Over, listen, picture
 from portico.interfaces.cli.keystrokes import Inbox, Keyboard
-from portico.interfaces.cli.server import Server, Told, path_to
+from portico.interfaces.cli.server import ReceivedEvent, Server, api_path
 from portico.interfaces.cli.terminal import Terminal
 from portico.kernel.errors import PorticoError
 
@@ -36,7 +36,7 @@ class Notice:
     text: str
 
 
-News = Told | OfPart | Over | Notice | PorticoError
+News = ReceivedEvent | OfPart | Over | Notice | PorticoError
 
 
 def can_be_drawn(at: Terminal) -> bool:
@@ -130,7 +130,7 @@ class _Watch:
 
     def _one(self, news: "str | News") -> None:
         match news:
-            case Told():
+            case ReceivedEvent():
                 self.view.take(news)
                 self.notice = "" if self.fleeting else self.notice
                 self.fleeting = False
@@ -165,7 +165,7 @@ class _Watch:
 
     def _stop(self) -> None:
         try:
-            self.server.post(path_to("debates", self.view.id, "stop"))
+            self.server.post(api_path("debates", self.view.id, "stop"))
             self.notice = _STOPPING
         except PorticoError as error:
             self.notice = str(error)

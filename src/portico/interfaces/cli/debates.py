@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from portico.debate.core.conduct import percent
 from portico.interfaces.cli.agent_text import brief, plain
 from portico.interfaces.cli.bridge_text import project_id
-from portico.interfaces.cli.debate_start import Kind, Preset, Wish, budget, followed
+from portico.interfaces.cli.debate_start import DebateOptions, Kind, Preset, budget, followed
 from portico.interfaces.cli.debate_text import (
     answer_of,
     debate_row,
@@ -22,9 +22,9 @@ from portico.interfaces.cli.debate_text import (
     show_end,
     with_commas,
 )
-from portico.interfaces.cli.errors import BadUsage, Exit, NeedsYes
+from portico.interfaces.cli.errors import ConfirmationRequired, Exit, InvalidUsage
 from portico.interfaces.cli.run_text import SHORT, took
-from portico.interfaces.cli.server import Server, path_to
+from portico.interfaces.cli.server import Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, LabelOption
 from portico.kernel.json import JsonObject
 
@@ -63,8 +63,8 @@ def list_(
         How many at most.
     """
     if limit < 1:
-        raise BadUsage("--limit must be at least 1.")
-    server = Server(at.house)
+        raise InvalidUsage("--limit must be at least 1.")
+    server = Server(at.services)
     which = {
         "project": None if project is None else project_id(server, project),
         "status": status,
@@ -92,15 +92,15 @@ def show(debate: str, /, *, follow: bool = False, at: At) -> int:
     follow
         Look on to its end, if it is not over.
     """
-    server = Server(at.house)
-    whole = server.get(path_to("debates", find_debate(server, debate)))
+    server = Server(at.services)
+    whole = server.get(api_path("debates", find_debate(server, debate)))
     found = whole["debate"]
     running = found["status"] == "running"
     if running and follow:
         return followed(server, found, at)
     if not at.json:
         answer: JsonObject = {} if at.for_a_person else {"answer": answer_of(found)}
-        at.facts({**_facts(found), **answer})
+        at.details({**_facts(found), **answer})
     show_end(whole, at, shown=True)
     return exit_of(found)
 
@@ -113,12 +113,12 @@ def log(debate: str, /, *, at: At) -> None:
     debate
         Its id, or six letters or more of its beginning or its end.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     which = find_debate(server, debate)
     if at.json:
-        at.data(server.get(path_to("debates", which)), "")
+        at.data(server.get(api_path("debates", which)), "")
         return
-    text = server.download(path_to("debates", which, "log")).content.decode(errors="replace")
+    text = server.download(api_path("debates", which, "log")).content.decode(errors="replace")
     lines = plain(text).removesuffix("\n").split("\n")
     print("\n".join(part for line in lines for part in _within(line, at.width)))
 
@@ -134,7 +134,7 @@ def voices(text: str | None = None, /, *, fresh: bool = False, at: At) -> None:
         Ask each of them again whether it is there.
     """
     query = {"fresh": "true"} if fresh else {}
-    there = Server(at.house).get("/debate-voices", **query)["data"]
+    there = Server(at.services).get("/debate-voices", **query)["data"]
     found = [each for each in there if (text or "").lower() in each["name"].lower()]
     rows = [
         {
@@ -212,8 +212,8 @@ def stop(debate: str, /, *, at: At) -> None:
     debate
         Its id, or six letters or more of its beginning or its end.
     """
-    server = Server(at.house)
-    found = server.post(path_to("debates", find_debate(server, debate), "stop"))
+    server = Server(at.services)
+    found = server.post(api_path("debates", find_debate(server, debate), "stop"))
     over = found["status"] != "running"
     at.data(found, plain(found["told"]) if over else f"{found['id']} stops.")
 
@@ -247,7 +247,7 @@ def outcome(
         A word on it, for whoever looks later.
     """
     if (how is None) is (answer is None):
-        raise BadUsage(
+        raise InvalidUsage(
             "Say how it turned out, in one way.",
             fix=f"portico debate outcome {quote(debate)} right|wrong|ANSWER",
         )
@@ -255,8 +255,8 @@ def outcome(
     if how is not None and how.lower() in {"right", "wrong"}:
         body = {"right": how.lower() == "right", "source": source}
     body["note"] = note
-    server = Server(at.house)
-    path = path_to("debates", find_debate(server, debate), "outcome")
+    server = Server(at.services)
+    path = api_path("debates", find_debate(server, debate), "outcome")
     kept = server.post(path, {name: value for name, value in body.items() if value is not None})
     known = kept.get("shown") or body.get("answer")
     right = "" if known is None else f" The right answer is {brief(known, 200)}."
@@ -298,8 +298,8 @@ def replay(
         "without": without,
         "rounds": rounds,
     }
-    server = Server(at.house)
-    path = path_to("debates", find_debate(server, debate), "replay")
+    server = Server(at.services)
+    path = api_path("debates", find_debate(server, debate), "replay")
     found = server.post(path, {name: value for name, value in given.items() if value is not None})
     rows = [
         _row("then", found["was"], found["calls_made"], found["tokens_spent"]),
@@ -320,8 +320,8 @@ def share(debate: str, /, *, at: At) -> None:
     debate
         Its id, or six letters or more of its beginning or its end.
     """
-    server = Server(at.house)
-    found = server.post(path_to("debates", find_debate(server, debate), "share"))
+    server = Server(at.services)
+    found = server.post(api_path("debates", find_debate(server, debate), "share"))
     at.data(found, f"{found['id']} is shared with its project.")
 
 
@@ -338,12 +338,12 @@ def promote(debate: str, /, *, to: LabelOption = None, at: At) -> None:
         How secret the copy is to be: public, team, confidential, +….
     """
     if to is None:
-        raise BadUsage(
+        raise InvalidUsage(
             "Say how secret the copy is to be.",
             fix=f"portico debate promote {quote(debate)} --to team",
         )
-    server = Server(at.house)
-    found = server.post(path_to("debates", find_debate(server, debate), "promote"), {"to": to})
+    server = Server(at.services)
+    found = server.post(api_path("debates", find_debate(server, debate), "promote"), {"to": to})
     approval = found["approval"]
     at.data(found, f"The copy waits for somebody's yes, as {approval}.")
     at.say(f"Somebody else says yes to it: portico approvals approve {approval[-SHORT:]}")
@@ -359,12 +359,12 @@ def remove(debate: str, /, *, yes: bool = False, at: At) -> None:
     yes
         Do not ask.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     which = find_debate(server, debate)
     question = f"Remove {which}, with all that was said in it?"
     if not yes and not at.confirm(question):
-        raise NeedsYes(question)
-    server.delete(path_to("debates", which))
+        raise ConfirmationRequired(question)
+    server.delete(api_path("debates", which))
     at.data({"id": which}, f"{which} is gone.")
 
 
@@ -396,7 +396,7 @@ _HOW: Final = 'portico debate personas put NAME "What to look at."'
 @personas_app.command(name="list", sort_key=1)
 def list_personas(*, at: At) -> None:
     """Those that are built in, and those that were made here."""
-    found = Server(at.house).get("/debate-personas")["data"]
+    found = Server(at.services).get("/debate-personas")["data"]
     rows = [{**each, "instructions": brief(each["instructions"], 300)} for each in found]
     at.table(_PERSONAS_COLUMNS, rows, {"data": found})
 
@@ -424,9 +424,9 @@ def put(
     piped = instructions is None and not sys.stdin.isatty()
     text = sys.stdin.read() if piped else instructions
     if not text or not text.strip():
-        raise BadUsage("It is not said what to look at.", fix=_HOW)
+        raise InvalidUsage("It is not said what to look at.", fix=_HOW)
     body = {"instructions": text, "specialist": specialist}
-    kept = Server(at.house).put(path_to("debate-personas", name), body)
+    kept = Server(at.services).put(api_path("debate-personas", name), body)
     at.data(kept, plain(f"{kept['name']} is there; to use it: --roles {kept['name']}"))
 
 
@@ -443,8 +443,8 @@ def remove_persona(name: str, /, *, yes: bool = False, at: At) -> None:
     """
     question = f"Remove the persona {name}?"
     if not yes and not at.confirm(question):
-        raise NeedsYes(question)
-    Server(at.house).delete(path_to("debate-personas", name))
+        raise ConfirmationRequired(question)
+    Server(at.services).delete(api_path("debate-personas", name))
     at.data({"name": name}, f"{name} is gone.")
 
 
@@ -565,7 +565,7 @@ def debate(  # noqa: PLR0913 # an option each
     if question is None:
         app.help_print()
         return None
-    wish = Wish(
+    wish = DebateOptions(
         question=question,
         choice=choice,
         kind=kind,

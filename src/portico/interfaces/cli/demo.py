@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 from cyclopts import Parameter
 
 from portico.interfaces.cli.commands import COMMANDS
-from portico.interfaces.cli.errors import BadUsage, DemoElsewhere
+from portico.interfaces.cli.errors import DemoElsewhere, InvalidUsage
 from portico.interfaces.cli.terminal import At, Terminal
 from portico.kernel.json import JsonObject
 
 if TYPE_CHECKING:
     from portico.interfaces.cli.server import Server
-    from portico.interfaces.cli.services import House
+    from portico.interfaces.cli.services import CliServices
 
 Made = Mapping[str, Any]
 
@@ -138,7 +138,7 @@ def demo(
     """
     if _FLAGS.keys() & set(command):
         return _with_flags_first(at, command, remove=remove)
-    where = at.house.whereabouts()
+    where = at.services.whereabouts()
     if where.remote is not None:
         raise DemoElsewhere(where.remote)
     if command:
@@ -155,19 +155,19 @@ def _with_flags_first(at: Terminal, command: tuple[str, ...], *, remove: bool) -
 
     flags = [flag for flag, name in _FLAGS.items() if getattr(at, name) or flag in command]
     rest = [word for word in command if word not in _FLAGS]
-    return run(at.house, [*flags, "demo", *(["--remove"] if remove else []), *rest])
+    return run(at.services, [*flags, "demo", *(["--remove"] if remove else []), *rest])
 
 
 def _inside(at: Terminal, command: tuple[str, ...]) -> int:
     from portico.interfaces.cli.app import run
 
     if command[0] in OF_THE_MACHINE:
-        raise BadUsage(
+        raise InvalidUsage(
             f"{command[0]} is not about the demo.", fix=f"Leave demo away: portico {command[0]}"
         )
-    house = at.house.demo().house
+    house = at.services.demo().services
     if not house.whereabouts().key_file.exists():
-        raise BadUsage("There is no demo here.", fix="Make it: portico demo")
+        raise InvalidUsage("There is no demo here.", fix="Make it: portico demo")
     flags = [flag for flag, name in _FLAGS.items() if getattr(at, name)]
     with named_as_in_the_demo():
         return run(house, [*flags, *command])
@@ -179,29 +179,29 @@ def _set_up(at: Terminal) -> None:
     with at.working("setting up the demo") as progress:
         _installed(at)
         progress("starting the server")
-        with at.house.serving() as for_now:
-            house = at.house.demo().house
-            own, new = _entered(at.house, house)
-            made = Town(house=house, own=own, say=progress).furnish()
+        with at.services.serving() as for_now:
+            house = at.services.demo().services
+            own, new = _entered(at.services, house)
+            made = Town(services=house, own=own, say=progress).furnish()
             progress("done")
     if at.json:
-        at.facts(facts(made, new=new, serving=not for_now, key_file=house.whereabouts().key_file))
+        at.details(facts(made, new=new, serving=not for_now, key_file=house.whereabouts().key_file))
     else:
         at.say(made_text(made, new=new, serving=not for_now))
 
 
 def _installed(at: Terminal) -> None:
     """What `portico init` does, where nobody has; servers of other programs are left alone."""
-    if at.house.whereabouts().key_file.exists():
+    if at.services.whereabouts().key_file.exists():
         return
     import asyncio
     import getpass
 
     admin = getpass.getuser()
-    asyncio.run(at.house.install(admin=admin, recover=False, progress=lambda _: None))
+    asyncio.run(at.services.install(admin=admin, recover=False, progress=lambda _: None))
 
 
-def _entered(house: "House", demo: "House") -> "tuple[Server, bool]":
+def _entered(house: "CliServices", demo: "CliServices") -> "tuple[Server, bool]":
     """In the demo's space, which is founded if its key opens nothing."""
     from portico.interfaces.cli.demo_content import SPACE
     from portico.interfaces.cli.server import Server
@@ -227,19 +227,19 @@ def _entered(house: "House", demo: "House") -> "tuple[Server, bool]":
 def _remove(at: Terminal) -> None:
     from portico.interfaces.cli.server import Server
 
-    demo = at.house.demo()
-    if not demo.house.whereabouts().key_file.exists():
+    demo = at.services.demo()
+    if not demo.services.whereabouts().key_file.exists():
         at.data({"removed": None}, "There is no demo here.")
         return
-    with at.working("taking the demo away"), at.house.serving():
-        space = _emptied(Server(demo.house))
+    with at.working("taking the demo away"), at.services.serving():
+        space = _emptied(Server(demo.services))
     demo.forget()
     at.data({"removed": space}, "The demo is gone, with all that was in it.")
 
 
 def _emptied(server: "Server") -> str | None:
     """The id of the space that is gone; None if it was not there any more."""
-    from portico.interfaces.cli.server import path_to
+    from portico.interfaces.cli.server import api_path
     from portico.kernel.errors import Kind, PorticoError
 
     try:
@@ -248,5 +248,5 @@ def _emptied(server: "Server") -> str | None:
         if error.kind is not Kind.DENIED:
             raise
         return None
-    server.delete(path_to("spaces", space["id"]), confirm=space["name"])
+    server.delete(api_path("spaces", space["id"]), confirm=space["name"])
     return str(space["id"])

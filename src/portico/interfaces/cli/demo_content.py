@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from portico.interfaces.cli.server import Server, path_to, patiently
-from portico.interfaces.cli.services import House
+from portico.interfaces.cli.server import Server, api_path, retry_until
+from portico.interfaces.cli.services import CliServices
 from portico.samples import serve as samples
 
 SPACE: Final = "demo"
@@ -178,7 +178,7 @@ _OVER: Final = frozenset({"done", "failed", "partial", "cancelled", "waiting"})
 
 @dataclass(slots=True)
 class Town:
-    house: House
+    services: CliServices
     """As whoever looks at the demo."""
     own: Server
     say: Callable[[str], None]
@@ -206,33 +206,33 @@ class Town:
         self.made |= {"servers": names, "tools": tools}
 
     def _let_in(self, name: str, known: Json | None) -> None:
-        path, wanted = path_to("servers", name), _launch(name)
+        path, wanted = api_path("servers", name), _launch(name)
         if known is not None and _differs(known["launch"], wanted):
             self.own.delete(path)  # another Portico has made it, which may be gone
             known = None
         if known is not None and known["approved"]:
             return
         added = known or self.own.post("/servers", {"name": name, "launch": wanted})
-        self.own.put(path_to("servers", name, "profile"), {"network": "none"})  # it needs nobody
+        self.own.put(api_path("servers", name, "profile"), {"network": "none"})  # it needs nobody
         # Where this machine has no box, it starts without: it is a part of this very program.
         consent = {"launch_pin": added["launch_pin"], "unboxed": not self._has_box()}
-        self.own.post(path_to("servers", name, "approve-launch"), consent)
-        self.own.post(path_to("servers", name, "restart"))
-        pin = self.own.get(path_to("servers", name, "review"))["pin"]
-        self.own.post(path_to("servers", name, "accept"), {"pin": pin, "proposed": "all"})
+        self.own.post(api_path("servers", name, "approve-launch"), consent)
+        self.own.post(api_path("servers", name, "restart"))
+        pin = self.own.get(api_path("servers", name, "review"))["pin"]
+        self.own.post(api_path("servers", name, "accept"), {"pin": pin, "proposed": "all"})
 
     def _has_box(self) -> bool:
-        found = patiently(
+        found = retry_until(
             lambda: self.own.get("/status"), _PATIENCE, enough=lambda it: it["boxes"] is not None
         )
         return any(box["offered"] for box in found["boxes"] or ())
 
     def _agent(self) -> Server:
         """Whose key is kept, so that a program can be connected with it."""
-        file = self.house.whereabouts().agent_key_file
+        file = self.services.whereabouts().agent_key_file
         if not file.exists():
-            self.house.save_key(self._key(AGENT), agent=True)
-        return Server(self.house, key=file.read_text().strip())
+            self.services.save_key(self._key(AGENT), agent=True)
+        return Server(self.services, key=file.read_text().strip())
 
     def _key(self, name: str, **wish: object) -> str:
         who = self._principal(name)
@@ -249,7 +249,7 @@ class Town:
         self.say("saving a workflow")
         saved = {each["name"] for each in self.own.get("/saved-workflows")["data"]}
         if WORKFLOW not in saved:
-            self.own.put(path_to("saved-workflows", WORKFLOW), {"plan": TRIAGE})
+            self.own.put(api_path("saved-workflows", WORKFLOW), {"plan": TRIAGE})
         self.made["workflow"] = WORKFLOW
 
     def _runs(self, agent: Server) -> None:
@@ -271,7 +271,7 @@ class Town:
 
     def _ran(self, who: Server, plan: Json) -> Json:
         run = who.post("/workflows", {"plan": plan, "intent": plan["description"]})["run"]
-        return self._until(path_to("workflows", run), lambda it: it["status"] in _OVER)
+        return self._until(api_path("workflows", run), lambda it: it["status"] in _OVER)
 
     def _look_up(self, agent: Server) -> None:
         for ticket in LOOKED_UP:
@@ -293,22 +293,22 @@ class Town:
             if title not in there:
                 self._talk(project["id"], title, talk, agent)
         kept = {
-            each["key"] for each in self.own.pages(path_to("projects", project["id"], "memory"))
+            each["key"] for each in self.own.pages(api_path("projects", project["id"], "memory"))
         }
         for key, value in MEMORY.items():
             if key not in kept:
                 self.own.put(
-                    path_to("projects", project["id"], "memory", "value"),
+                    api_path("projects", project["id"], "memory", "value"),
                     {"value": value, "label": "team"},
                     key=key,
                 )
         listed = {
-            each["title"] for each in self.own.pages(path_to("projects", project["id"], "work"))
+            each["title"] for each in self.own.pages(api_path("projects", project["id"], "work"))
         }
         for title in WORK:
             if title not in listed:
                 self.own.post(
-                    path_to("projects", project["id"], "work"), {"title": title, "label": "team"}
+                    api_path("projects", project["id"], "work"), {"title": title, "label": "team"}
                 )
         self.made["project"] = project["id"]
         self.made["conversations"] = list(TALKS)
@@ -319,7 +319,7 @@ class Town:
     ) -> None:
         who = [self._principal(AGENT)]
         wish = {"project": project, "title": title, "label": "team", "participants": who}
-        place = path_to("conversations", self.own.post("/conversations", wish)["id"], "messages")
+        place = api_path("conversations", self.own.post("/conversations", wish)["id"], "messages")
         for by, text in talk:
             speaker = agent if by == "agent" else self.own
             speaker.post(place, {"body": text, "label": "team"})
@@ -331,19 +331,19 @@ class Town:
             begun = self.own.post("/debates", DEBATE)
             for name, vote in VOTES.items():
                 self._vote(str(begun["id"]), name, vote)
-            path = path_to("debates", begun["id"])
+            path = api_path("debates", begun["id"])
             held = self._until(path, lambda it: it["debate"]["status"] != "running")["debate"]
         self.made["debate"] = held["id"]
 
     def _vote(self, debate: str, name: str, vote: Json) -> None:
         key = self._key(name, scopes=["debates:join"], days=1)
-        guest = Server(self.house, key=key)
-        patiently(
-            lambda: guest.post(path_to("debates", debate, "join")),
+        guest = Server(self.services, key=key)
+        retry_until(
+            lambda: guest.post(api_path("debates", debate, "join")),
             _PATIENCE,
             enough=lambda it: it["asked"] is not None,
         )
-        guest.post(path_to("debates", debate, "answer"), vote)
+        guest.post(api_path("debates", debate, "answer"), vote)
 
     def _clerk(self) -> None:
         """It is made and not asked: whose model it is may have to pay for it."""
@@ -367,7 +367,7 @@ class Town:
         return [each["model"] for each in sorted(able, key=lambda each: not each["local"])]
 
     def _until(self, path: str, enough: Callable[[Any], bool]) -> Json:
-        found: Json = patiently(lambda: self.own.get(path), _PATIENCE, enough=enough)
+        found: Json = retry_until(lambda: self.own.get(path), _PATIENCE, enough=enough)
         return found
 
 

@@ -20,11 +20,12 @@ _ENDED: Final = {
 _SAID_NO: Final = "approval_rejected"
 
 
-class BadUsage(PorticoError):
+class InvalidUsage(PorticoError):
     """Options that do not go together, or too few of them."""
 
     kind = Kind.INVALID
     code = "bad_usage"
+    type_name = "BadUsage"
     title = "Not said right"
 
 
@@ -60,9 +61,10 @@ class DemoElsewhere(PorticoError):
         super().__init__(f"Commands here talk to {server}, which cannot start our sample servers.")
 
 
-class NeedsYes(PorticoError):
+class ConfirmationRequired(PorticoError):
     kind = Kind.DENIED
     code = "needs_yes"
+    type_name = "NeedsYes"
     title = "Nothing was changed"
     fix = "To do it without being asked: --yes"
 
@@ -217,11 +219,12 @@ class SystemRefused(PorticoError):
         super().__init__(blacked_out(f"{where}{reason}."))
 
 
-class Broken(PorticoError):
+class InternalFailure(PorticoError):
     """A mistake in Portico itself."""
 
     kind = Kind.UNAVAILABLE
     code = "internal_error"
+    type_name = "Broken"
     title = "Something broke"
     fix = "Run again with --debug, and please report it."
 

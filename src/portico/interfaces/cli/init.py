@@ -11,10 +11,10 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from portico.gateway.core.config_documents import Described, Problem, Wish
+from portico.gateway.core.config_documents import Described, Problem, ServerSpec
 from portico.gateway.core.launch import shown
 from portico.gateway.core.server_approval import Proposed
-from portico.gateway.server_files import Listed, NotListed, Place, Starting
+from portico.gateway.server_files import Listed, NotListed, SourcePosition, Starting
 from portico.gateway.surface import ContextWeight
 from portico.interfaces.cli.services import Importing, ImportRoom, Welcome
 from portico.interfaces.cli.terminal import At, Terminal
@@ -32,11 +32,11 @@ class Offer:
     """A server to be taken or not."""
 
     file: Described
-    wish: Wish
+    spec: ServerSpec
 
     @property
-    def place(self) -> Place:
-        return self.file.origin, self.wish.where
+    def place(self) -> SourcePosition:
+        return self.file.origin, self.spec.where
 
 
 def offers(found: Sequence[Described]) -> Sequence[Offer]:
@@ -77,7 +77,7 @@ def found_json(found: Sequence[Described]) -> Sequence[JsonObject]:
     ]
 
 
-def picked(text: str, among: Sequence[Offer]) -> AbstractSet[Place] | None:
+def picked(text: str, among: Sequence[Offer]) -> AbstractSet[SourcePosition] | None:
     """`all` of one's own files, `none`, or numbers such as `1,3-5`; None if it is none of them.
 
     Where there are none of one's own, who says `all` means the others, who says nothing does not.
@@ -153,7 +153,7 @@ def weight_json(weight: ContextWeight) -> JsonObject:
     }
 
 
-def _offer(wish: Wish, number: int | None) -> str:
+def _offer(wish: ServerSpec, number: int | None) -> str:
     count = "  off" if number is None else f"{number:>5}"
     return f"{count}  {wish.name}: {shown(wish.launch)}"
 
@@ -204,7 +204,7 @@ def show_found(at: Terminal, found: Sequence[Described]) -> None:
 
 def choose(
     at: Terminal, found: Sequence[Described], *, yes: bool, named: bool
-) -> AbstractSet[Place]:
+) -> AbstractSet[SourcePosition]:
     """What a file in this folder brings is taken if it is picked, or if the file was named."""
     among = offers(found)
     if yes:
@@ -223,7 +223,7 @@ async def take_over(
     at: Terminal,
     importing: Importing,
     found: Sequence[Described],
-    chosen: AbstractSet[Place],
+    chosen: AbstractSet[SourcePosition],
     *,
     yes: bool,
 ) -> JsonObject:
@@ -248,7 +248,7 @@ async def take_over(
 
 
 async def _start(
-    at: Terminal, room: ImportRoom, files: Sequence[Described], chosen: AbstractSet[Place]
+    at: Terminal, room: ImportRoom, files: Sequence[Described], chosen: AbstractSet[SourcePosition]
 ) -> Sequence[Listed | NotListed]:
     outcomes: list[Listed | NotListed] = []
     under_way: dict[str, None] = {}
@@ -295,7 +295,7 @@ def _say_what_is_left(at: Terminal, found: Sequence[Described]) -> None:
             at.say(left_text(file))
 
 
-def _asked(at: Terminal, among: Sequence[Offer]) -> AbstractSet[Place] | None:
+def _asked(at: Terminal, among: Sequence[Offer]) -> AbstractSet[SourcePosition] | None:
     while (answer := at.ask(take_question(among))) is not None:
         chosen = picked(answer, among)
         if chosen is not None:
@@ -347,14 +347,14 @@ async def init(  # noqa: PLR0913 # one for each option
     """
     from portico.interfaces.cli.clients import could_connect
 
-    importing = at.house.importing()
+    importing = at.services.importing()
     found = [] if no_import else importing.found(source or [])
     if dry_run:
         show_found(at, found)
         at.data({"dry_run": True, "found": found_json(found)}, "Nothing was changed.")
         return
     with at.working("setting up") as progress:
-        welcome = await at.house.install(
+        welcome = await at.services.install(
             admin=name or getpass.getuser(), recover=recover, progress=progress
         )
     if name and not welcome.new and name != welcome.admin:
@@ -364,11 +364,11 @@ async def init(  # noqa: PLR0913 # one for each option
     chosen = choose(at, found, yes=yes, named=source is not None)
     with at.alone():
         taken = await take_over(at, importing, found, chosen, yes=yes)
-    could = could_connect(at.house.connecting().found())
+    could = could_connect(at.services.connecting().found())
     if at.json:
-        told = {**_facts(welcome, at.house.whereabouts().server_url), **taken}
-        at.facts({**told, "could_connect": could})
-    first = [] if at.house.keeping().servers() else ["portico up"]
+        told = {**_facts(welcome, at.services.whereabouts().server_url), **taken}
+        at.details({**told, "could_connect": could})
+    first = [] if at.services.keeping().servers() else ["portico up"]
     if following := [*first, *could]:
         at.say("\nNext: " + "\n      ".join(following))
 

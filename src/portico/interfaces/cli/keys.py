@@ -4,8 +4,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from portico.interfaces.cli.errors import BadUsage, FileInTheWay
-from portico.interfaces.cli.server import Server, path_to
+from portico.interfaces.cli.errors import FileInTheWay, InvalidUsage
+from portico.interfaces.cli.server import Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, day
 
 app = App(
@@ -59,14 +59,14 @@ def create(  # noqa: PLR0913 # an option each
         With --save: even if there is a key in it already, which is then lost.
     """
     if (agent and to) or (save and not agent):
-        raise BadUsage(
+        raise InvalidUsage(
             "--agent makes a holder itself, and --save is for an agent's key.",
             fix="For somebody who is there already: --to NAME, without --agent and --save.",
         )
-    kept = at.house.whereabouts().agent_key_file
+    kept = at.services.whereabouts().agent_key_file
     if save and kept.exists() and not replace:
         raise FileInTheWay(kept, fix=_IN_THE_WAY)
-    server = Server(at.house)
+    server = Server(at.services)
     principal = _find(server, to) if to else None
     wish = {
         "name": name,
@@ -79,7 +79,7 @@ def create(  # noqa: PLR0913 # an option each
     }
     made = server.post("/keys", wish)
     if save:
-        file = at.house.save_key(made["key"], agent=True)
+        file = at.services.save_key(made["key"], agent=True)
         at.data({"key_file": str(file)}, f"The key is in {file}.")
         return
     at.say("Keep it now: it is not shown again.")
@@ -89,7 +89,7 @@ def create(  # noqa: PLR0913 # an option each
 @app.command(name="list", sort_key=2)
 def list_(*, at: At) -> None:
     """The keys that you may see."""
-    server = Server(at.house)
+    server = Server(at.services)
     keys = list(server.pages("/keys"))
     names = _names(server)
     rows = [
@@ -120,7 +120,9 @@ def rotate(key: str, /, *, overlap_hours: int = 24, at: At) -> None:
     overlap_hours
         How long the old one goes on working.
     """
-    made = Server(at.house).post(path_to("keys", key, "rotate"), {"overlap_hours": overlap_hours})
+    made = Server(at.services).post(
+        api_path("keys", key, "rotate"), {"overlap_hours": overlap_hours}
+    )
     at.say("Keep it now: it is not shown again.")
     at.data(made, made["key"])
 
@@ -134,7 +136,7 @@ def revoke(key: str, /, *, at: At) -> None:
     key
         Its id, as `keys list` shows it.
     """
-    Server(at.house).delete(path_to("keys", key))
+    Server(at.services).delete(api_path("keys", key))
     at.data({"revoked": key}, f"Revoked {key}.")
 
 
@@ -162,13 +164,13 @@ def trust(
         Nobody's any more.
     """
     if person and nobody:
-        raise BadUsage("Either --as or --nobody.")
-    server = Server(at.house)
+        raise InvalidUsage("Either --as or --nobody.")
+    server = Server(at.services)
     if person or nobody:
         whom = _find(server, person) if person else None
-        told = server.put(path_to("keys", key, "trust"), {"person": whom})
+        told = server.put(api_path("keys", key, "trust"), {"person": whom})
     else:
-        told = server.get(path_to("keys", key, "trust"))
+        told = server.get(api_path("keys", key, "trust"))
     name = _names(server).get(told["person"], told["person"]) if told["person"] else "nobody"
     at.data(told, f"What the program with {key} passes on is the word of {name}.")
 

@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from portico.gateway.core.search_text import REMOTE, EmbeddingModel, StoredEncoder
 from portico.interfaces.cli.agent_files import AgentServer, model_path
-from portico.interfaces.cli.errors import BadUsage, ModelDoesNotAnswer
+from portico.interfaces.cli.errors import InvalidUsage, ModelDoesNotAnswer
 from portico.interfaces.cli.services import EncoderOrder
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal, human_size
 from portico.kernel.errors import PorticoError
@@ -51,9 +51,9 @@ async def pull(
     """
     order = EncoderOrder(source=source, name=name, revision=revision, plain=plain)
     with _bar(at) as progress:
-        found = at.house.encoders().pull(order, progress)
+        found = at.services.encoders().pull(order, progress)
     if use:
-        at.house.change_setting("embeddings.encoder", found.name)
+        at.services.change_setting("embeddings.encoder", found.name)
     told: JsonObject = {**_row(found), "used": use}
     at.data(told, f"{found.name} is here: {found.dimensions} dimensions, {human_size(found.size)}.")
     if not use:
@@ -88,10 +88,10 @@ async def use_(
     if encoder == REMOTE:
         await _point(at, url, model, key_variable)
     elif url or model or key_variable:
-        raise BadUsage("--url, --model and --key-variable are for remote only.")
+        raise InvalidUsage("--url, --model and --key-variable are for remote only.")
     else:
-        await at.house.encoders().tried(encoder)
-    change = at.house.change_setting("embeddings.encoder", encoder)
+        await at.services.encoders().tried(encoder)
+    change = at.services.change_setting("embeddings.encoder", encoder)
     told: JsonObject = {
         "encoder": encoder,
         "file": str(change.file),
@@ -105,8 +105,8 @@ async def use_(
 @embeddings_app.command(name="status", sort_key=3)
 async def status(*, at: At) -> None:
     """What search by meaning uses, whether it works, and which encoders are here."""
-    chosen = at.house.setting("embeddings.encoder")
-    encoders, encoder = at.house.encoders(), str(chosen.value)
+    chosen = at.services.setting("embeddings.encoder")
+    encoders, encoder = at.services.encoders(), str(chosen.value)
     found: EmbeddingModel | None = None
     problem: PorticoError | None = None
     try:
@@ -128,12 +128,12 @@ async def status(*, at: At) -> None:
 
 async def _point(at: Terminal, url: str | None, model: str | None, variable: str | None) -> None:
     """Ask the server how long its vectors are, and write down where it is."""
-    house = at.house
+    house = at.services
     address = url or house.setting("embeddings.url").value
     chosen = model or house.setting("embeddings.model").value
     known = variable or house.setting("embeddings.key_variable").value
     if not isinstance(address, str) or not isinstance(chosen, str):
-        raise BadUsage(
+        raise InvalidUsage(
             "For remote say where its server is, and which model: --url URL --model MODEL."
         )
     named = known if isinstance(known, str) else None
@@ -146,9 +146,9 @@ async def _point(at: Terminal, url: str | None, model: str | None, variable: str
 def _tell(at: Terminal, facts: JsonObject, stored: Sequence[StoredEncoder]) -> None:
     rows = [_row(each) for each in stored]
     if at.json:
-        at.facts({**facts, "stored": rows})
+        at.details({**facts, "stored": rows})
         return
-    at.facts({name: value for name, value in facts.items() if value is not None})
+    at.details({name: value for name, value in facts.items() if value is not None})
     if rows:
         print()
         columns = ["name", "dimensions", "max_tokens", "size", "adapter", "licence", "source"]
@@ -208,7 +208,7 @@ def list_(*, fresh: bool = False, at: At) -> None:
         Ask those who provide them again, now.
     """
     with at.working("asking who provides models"):
-        found = AgentServer(at.house).get("/models", fresh=fresh or None)
+        found = AgentServer(at.services).get("/models", fresh=fresh or None)
     columns = ["model", "window", "tools", "vision", "structured", "price", "clearance", "told_by"]
     at.table(
         columns, [_model_row(each) for each in found], {"data": found}, right=["window", "price"]
@@ -226,8 +226,8 @@ def show(model: str, /, *, at: At) -> None:
     model
         provider:model, as in ollama:llama3.2
     """
-    found = AgentServer(at.house).get(model_path(model))
-    at.facts(found if at.json else {**found, "price": _price(found["price"])})
+    found = AgentServer(at.services).get(model_path(model))
+    at.details(found if at.json else {**found, "price": _price(found["price"])})
 
 
 @app.command(name="providers", sort_key=3)
@@ -240,7 +240,7 @@ def providers(*, fresh: bool = False, at: At) -> None:
         Ask them again, now.
     """
     with at.working("asking who provides models"):
-        found = AgentServer(at.house).get("/models/providers", fresh=fresh or None)
+        found = AgentServer(at.services).get("/models/providers", fresh=fresh or None)
     columns = ["name", "kind", "url", "reachable", "models", "took_ms", "clearance", "why"]
     at.table(columns, found, {"data": found}, right=["took_ms"], fold=["why"])
     if not found:
@@ -260,9 +260,11 @@ def test(model: str, /, *, at: At) -> None:
         provider:model, as in ollama:llama3.2
     """
     with at.working(f"asking {model} three questions"):
-        found = AgentServer(at.house).post("/models/test", {"model": model})
+        found = AgentServer(at.services).post("/models/test", {"model": model})
     told: JsonObject = {**found, "model": found["model"]["model"]}
-    at.facts(found if at.json else {name: it for name, it in told.items() if it not in (None, [])})
+    at.details(
+        found if at.json else {name: it for name, it in told.items() if it not in (None, [])}
+    )
     if not found["answers"]:
         raise ModelDoesNotAnswer(model, found["problem"], found["fix"])
 

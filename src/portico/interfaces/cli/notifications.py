@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from portico.interfaces.cli.agent_text import plain
-from portico.interfaces.cli.server import RESET, Following, Server, Told
+from portico.interfaces.cli.server import RESET, Following, ReceivedEvent, Server
 from portico.interfaces.cli.terminal import At, Terminal
 
 _TOPIC: Final = "notifications"
@@ -21,7 +21,7 @@ def notifications(*, all_: Annotated[bool, Parameter(name="--all")] = False, at:
     all_
         Also what was told before, as far as it is kept.
     """
-    following = Following(Server(at.house), at.say)
+    following = Following(Server(at.services), at.say)
     at.say("Waiting for notifications; Ctrl-C ends.")
     for told in following("/events", topics=_TOPIC):
         began = following.began_at
@@ -30,7 +30,7 @@ def notifications(*, all_: Annotated[bool, Parameter(name="--all")] = False, at:
             _tell(told, at)
 
 
-def _tell(told: Told, at: Terminal) -> None:
+def _tell(told: ReceivedEvent, at: Terminal) -> None:
     if at.json:
         print(json.dumps(told.data, ensure_ascii=False), flush=True)
         return

@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.errors import InvalidUsage
 from portico.interfaces.cli.terminal import STANDARD_INPUT
 from portico.interfaces.cli.tools import named_values
-from portico.kernel.errors import Flaw, PorticoError
-from portico.workflows.core.plan import BadPlan, PlanFault
+from portico.kernel.errors import FieldError, PorticoError
+from portico.workflows.core.plan import InvalidPlan, PlanDiagnostic
 from portico.workflows.core.plan_files import PlanFormat, parse_plan_text, placed
 
 Edges = Sequence[Mapping[str, Any]]
@@ -71,13 +71,15 @@ class PlanGiven:
     form: PlanFormat = PlanFormat.JSON
     file: str = ""
 
-    def located(self, flaws: Iterable[Flaw]) -> Sequence[Flaw]:
+    def located(self, flaws: Iterable[FieldError]) -> Sequence[FieldError]:
         """By file, line and column instead of by place, where there is a file."""
-        faults = [PlanFault(flaw.field, flaw.message) for flaw in flaws]
+        faults = [PlanDiagnostic(flaw.field, flaw.message) for flaw in flaws]
         if not self.text:
-            return [Flaw(fault.place or "the plan", fault.what) for fault in faults]
+            return [FieldError(fault.place or "the plan", fault.what) for fault in faults]
         return [
-            Flaw(f"{self.file}:{fault.line}:{fault.column}", f"{fault.place} {fault.what}".strip())
+            FieldError(
+                f"{self.file}:{fault.line}:{fault.column}", f"{fault.place} {fault.what}".strip()
+            )
             for fault in placed(faults, self.text, self.form)
         ]
 
@@ -97,11 +99,11 @@ class SuggestionGiven:
     id: str
 
 
-Given = PlanGiven | ProgramGiven | NameGiven | SuggestionGiven
+PlanSource = PlanGiven | ProgramGiven | NameGiven | SuggestionGiven
 
 
-def given(text: str) -> Given:
-    """At standard input stands a plan. Raises `BadUsage`, `BadPlan`."""
+def given(text: str) -> PlanSource:
+    """At standard input stands a plan. Raises `InvalidUsage`, `InvalidPlan`."""
     if text == STANDARD_INPUT:
         read = sys.stdin.read()
         form = PlanFormat.JSON if read.lstrip("\ufeff \t\r\n").startswith("{") else PlanFormat.TOML
@@ -112,7 +114,7 @@ def given(text: str) -> Given:
     if file.suffix in {".json", ".toml"}:
         return _plan(file.read_text(encoding="utf-8"), PlanFormat(file.suffix[1:]), text)
     if file.suffix or "/" in text or file.exists():
-        raise BadUsage(f"{text} is neither a plan nor a program.", fix=_FORMS)
+        raise InvalidUsage(f"{text} is neither a plan nor a program.", fix=_FORMS)
     return NameGiven(text)
 
 
@@ -122,13 +124,13 @@ def faults_located(plan: PlanGiven) -> Iterator[None]:
     try:
         yield
     except PorticoError as error:
-        if error.code == BadPlan.code:
-            error.flaws = tuple(plan.located(error.flaws))
+        if error.code == InvalidPlan.code:
+            error.field_errors = tuple(plan.located(error.field_errors))
         raise
 
 
 def with_set(plan: PlanGiven, pairs: list[str]) -> PlanGiven:
-    """The plan with other arguments: `step.argument=value` each. Raises `BadUsage`."""
+    """The plan with other arguments: `step.argument=value` each. Raises `InvalidUsage`."""
     document = {**plan.document}
     for name, changed in arguments_set(pairs).items():
         place, step = _step(document, name)
@@ -139,18 +141,20 @@ def with_set(plan: PlanGiven, pairs: list[str]) -> PlanGiven:
 
 
 def arguments_set(pairs: list[str]) -> dict[str, dict[str, Any]]:
-    """By step. Raises `BadUsage`."""
+    """By step. Raises `InvalidUsage`."""
     found: dict[str, dict[str, Any]] = {}
     for place, value in named_values(pairs).items():
         step, dot, argument = place.partition(".")
         if not step or not dot or not argument:
-            raise BadUsage(f"{place!r} is not STEP.ARGUMENT.", fix="Such as: --set read.path=a.txt")
+            raise InvalidUsage(
+                f"{place!r} is not STEP.ARGUMENT.", fix="Such as: --set read.path=a.txt"
+            )
         found.setdefault(step, {})[argument] = value
     return found
 
 
 def inputs_given(texts: list[str]) -> dict[str, Any]:
-    """`name=value` each, or a JSON object, or @FILE with one. Raises `BadUsage`."""
+    """`name=value` each, or a JSON object, or @FILE with one. Raises `InvalidUsage`."""
     found: dict[str, Any] = {}
     for text in texts:
         if text.startswith("@"):
@@ -166,20 +170,20 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise BadUsage(f"The input is not JSON: {error}.") from error
+        raise InvalidUsage(f"The input is not JSON: {error}.") from error
     if not isinstance(value, dict):
-        raise BadUsage("The input is not a JSON object.")
+        raise InvalidUsage("The input is not a JSON object.")
     return value
 
 
 def _plan(text: str, form: PlanFormat, where: str) -> PlanGiven:
     try:
         found: Any = parse_plan_text(text, form)
-    except BadPlan as error:
-        error.flaws = tuple(Flaw(where, str(fault)) for fault in error.faults)
+    except InvalidPlan as error:
+        error.field_errors = tuple(FieldError(where, str(fault)) for fault in error.diagnostics)
         raise
     if not isinstance(found, dict):
-        raise BadUsage(f"{where} holds no plan: it is not an object.")
+        raise InvalidUsage(f"{where} holds no plan: it is not an object.")
     return PlanGiven(found, text, form, where)
 
 
@@ -191,5 +195,5 @@ def _step(document: dict[str, Any], name: str) -> tuple[int, dict[str, Any]]:
         names = [str(each) for each in found]
         close = get_close_matches(name, names, n=1)
         near = f"Did you mean {close[0]}?" if close else f"It has: {', '.join(names)}"
-        raise BadUsage(f"The plan has no step {name}.", fix=near)
+        raise InvalidUsage(f"The plan has no step {name}.", fix=near)
     return found[name]

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from cyclopts import App
 
-from portico.interfaces.cli.errors import BadUsage, FileInTheWay
+from portico.interfaces.cli.errors import FileInTheWay, InvalidUsage
 from portico.interfaces.cli.plan_files import PlanGiven, faults_located, given
 from portico.interfaces.cli.server import NoAnswer, NoKey, NotReached, NotRunning, Server
 from portico.interfaces.cli.suggestions import propose
@@ -16,7 +16,7 @@ from portico.interfaces.cli.terminal import PLAIN, At, Terminal, shown
 from portico.interfaces.cli.workflow_view import laid_out, ordered
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
-from portico.workflows.core.plan import BadPlan, Plan, PlanFault
+from portico.workflows.core.plan import InvalidPlan, Plan, PlanDiagnostic
 from portico.workflows.core.plan_documents import plan_schema, read_plan
 from portico.workflows.core.plan_files import PlanFormat, plan_text
 
@@ -24,7 +24,7 @@ Told = Mapping[str, Any]
 
 
 def show_dry(checked: Told, at: Terminal) -> None:
-    """Raises `BadPlan`."""
+    """Raises `InvalidPlan`."""
     if not checked["ok"]:
         raise refused(checked["flaws"])
     rows = dry_rows(checked["steps"], drawn=at.for_a_person)
@@ -64,9 +64,11 @@ def summary(checked: Told) -> Sequence[str]:
     ]
 
 
-def refused(flaws: Sequence[Told]) -> BadPlan:
-    return BadPlan(
-        PlanFault(flaw["place"], flaw["what"], flaw["fix"], flaw.get("line"), flaw.get("column"))
+def refused(flaws: Sequence[Told]) -> InvalidPlan:
+    return InvalidPlan(
+        PlanDiagnostic(
+            flaw["place"], flaw["what"], flaw["fix"], flaw.get("line"), flaw.get("column")
+        )
         for flaw in flaws
     )
 
@@ -146,9 +148,9 @@ def check(file: str, /, *, at: At) -> None:
     """
     what = _plan_in(file)
     with faults_located(what):
-        plan = read_plan(what.document, at.house.expressions())
+        plan = read_plan(what.document, at.services.expressions())
         try:
-            checked = Server(at.house).post("/workflows/check", {"plan": what.document})
+            checked = Server(at.services).post("/workflows/check", {"plan": what.document})
         except (NotRunning, NotReached, NoAnswer, NoKey) as error:
             _checked_alone(plan, error, at)
             return
@@ -195,7 +197,7 @@ def convert(
     """
     what = _plan_in(file)
     with faults_located(what):
-        plan = read_plan(what.document, at.house.expressions())
+        plan = read_plan(what.document, at.services.expressions())
     other = PlanFormat.JSON if what.form is PlanFormat.TOML else PlanFormat.TOML
     text = plan_text(plan, other if to is None else PlanFormat(to))
     if output is None:
@@ -208,10 +210,10 @@ def convert(
 
 
 def _plan_in(file: str) -> PlanGiven:
-    """Raises `BadUsage`, `BadPlan`."""
+    """Raises `InvalidUsage`, `InvalidPlan`."""
     found = given(file)
     if not isinstance(found, PlanGiven):
-        raise BadUsage(f"{file} is no file with a plan.", fix="A plan is .json or .toml.")
+        raise InvalidUsage(f"{file} is no file with a plan.", fix="A plan is .json or .toml.")
     return found
 
 
@@ -225,5 +227,7 @@ def _checked_alone(plan: Plan, error: PorticoError, at: Terminal) -> None:
     at.say(f"{_ALONE}{error} {error.fix}")
 
 
-def _refused(checked: dict[str, Any]) -> BadPlan:
-    return BadPlan(PlanFault(each["place"], each["what"], each["fix"]) for each in checked["flaws"])
+def _refused(checked: dict[str, Any]) -> InvalidPlan:
+    return InvalidPlan(
+        PlanDiagnostic(each["place"], each["what"], each["fix"]) for each in checked["flaws"]
+    )

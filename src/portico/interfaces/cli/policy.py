@@ -7,7 +7,7 @@ from typing import Any, Literal
 from cyclopts import App
 
 from portico.guard.core.rules import fits
-from portico.interfaces.cli.server import Server, path_to
+from portico.interfaces.cli.server import Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, day
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
@@ -44,14 +44,14 @@ def explain(principal: str, tool: str, /, *, at: At) -> None:
     tool
         As SERVER.TOOL.
     """
-    found = Server(at.house).get("/policy/explain", principal=principal, tool=tool)
+    found = Server(at.services).get("/policy/explain", principal=principal, tool=tool)
     at.data(found, _told(found))
 
 
 @app.command(name="list", sort_key=2)
 def list_(*, at: At) -> None:
     """Every rule in force, of portico.toml and of this space."""
-    found = Server(at.house).get("/policy/rules")["data"]
+    found = Server(at.services).get("/policy/rules")["data"]
     if not found:
         at.say("No rules but the defaults; make one: portico policy allow | ask | deny TOOLS…")
     rows = [
@@ -190,12 +190,12 @@ def remove(name: str, /, *, at: At) -> None:
     name
         As `policy list` shows it.
     """
-    Server(at.house).delete(path_to("policy", "rules", name))
+    Server(at.services).delete(api_path("policy", "rules", name))
     at.data({"removed": name}, f"Removed {name}.")
 
 
 def _add(at: At, decision: str, rule: JsonObject) -> None:
-    server = Server(at.house)
+    server = Server(at.services)
     made = server.post("/policy/rules", {**rule, "decision": decision})
     at.data(made, f"The rule {made['name']} is in force.")
     _warn_of_nothing(at, server, made["tools"])

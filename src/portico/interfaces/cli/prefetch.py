@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.errors import InvalidUsage
 from portico.interfaces.cli.server import Server
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal
 from portico.kernel.json import JsonObject, JsonValue
@@ -52,7 +52,7 @@ _CLOSED = {
 @app.command(name="show", sort_key=1)
 def show(*, at: At) -> None:
     """Whether calls are made ahead, of which servers, and what has come of it."""
-    house = Server(at.house)
+    house = Server(at.services)
     found = house.get("/ahead")
     if at.json:
         at.data(found, "")
@@ -82,7 +82,7 @@ def edges(*, limit: int = 30, at: At) -> None:
     limit
         How many, those foretold most often.
     """
-    found = Server(at.house).get("/ahead/edges", limit=limit)["data"]
+    found = Server(at.services).get("/ahead/edges", limit=limit)["data"]
     if not found:
         at.say("Nothing was foretold yet: it takes work that repeats itself.")
     edge_table(found, {"data": found}, at)
@@ -145,7 +145,7 @@ def learning(word: Literal["on", "off"], /, *, at: At) -> None:
     word
         on or off.
     """
-    found = Server(at.house).put("/ahead", {"learning": word == "on"})
+    found = Server(at.services).put("/ahead", {"learning": word == "on"})
     noted = "is noted, without what they were given" if found["learning"] else "is not noted"
     at.data(found, f"Which calls follow which {noted}.")
 
@@ -169,16 +169,16 @@ def edge_table(edges: list[dict[str, Any]], value: JsonValue, at: Terminal) -> N
 
 def _switch(at: At, mode: str, server: str | None, external: bool | None) -> None:
     if server is None and external is not None:
-        raise BadUsage(
+        raise InvalidUsage(
             "What reads elsewhere is let in server by server.",
             fix="Name one: portico ahead live --server NAME --external",
         )
     if server is None:
-        found = Server(at.house).put("/ahead", {"mode": mode})
+        found = Server(at.services).put("/ahead", {"mode": mode})
         at.data(found, f"{_mode(found)}.")
         return
     switch = {"mode": mode} | ({} if external is None else {"external": external})
-    found = Server(at.house).put("/ahead", {"servers": {server: switch}})
+    found = Server(at.services).put("/ahead", {"servers": {server: switch}})
     its = next(each for each in found["servers"] if each["name"] == server)
     at.data(found, f"{_SAID[its['mode']]}: {server}.")
     if its["mode"] != mode:

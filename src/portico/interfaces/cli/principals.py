@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from cyclopts import App, Parameter
 
 from portico.guard.core.errors import PrincipalNotFound
-from portico.interfaces.cli.errors import BadUsage, FileInTheWay
-from portico.interfaces.cli.server import Server, path_to
+from portico.interfaces.cli.errors import FileInTheWay, InvalidUsage
+from portico.interfaces.cli.server import Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, day
 from portico.kernel.errors import Kind, PorticoError
 
@@ -51,14 +51,14 @@ def invite(
         Make a new link for somebody who was invited before and has lost theirs.
     """
     if again and (role or clearance):
-        raise BadUsage(
+        raise InvalidUsage(
             "A new link changes nothing about who it is for: --again goes without --role and "
             "--clearance.",
             fix=f"Change them by themselves: portico people change {quote(name)} …",
         )
-    server = Server(at.house)
+    server = Server(at.services)
     if again:
-        made = server.post(path_to("invitations", find(server, name)["id"], "again"))
+        made = server.post(api_path("invitations", find(server, name)["id"], "again"))
     else:
         wish = {"name": name, "roles": role or ["member"], "clearance": clearance or "team"}
         made = server.post("/invitations", wish)
@@ -99,13 +99,13 @@ def add(
         "clearance": clearance,
         "tools": tools,
     }
-    at.facts(Server(at.house).post("/principals", wish))
+    at.details(Server(at.services).post("/principals", wish))
 
 
 @app.command(name="list", sort_key=3)
 def list_(*, at: At) -> None:
     """Everybody in this space."""
-    found = list(Server(at.house).pages("/principals"))
+    found = list(Server(at.services).pages("/principals"))
     rows = [
         each
         | {
@@ -142,7 +142,7 @@ def change(
         The only tools that they may use from now on, all of them; '*' is every tool.
     """
     if not role and clearance is None and not tools:
-        raise BadUsage(
+        raise InvalidUsage(
             "There is nothing to change: neither --role nor --clearance nor --tools was given.",
             fix="See what can be changed: portico people change --help",
         )
@@ -182,13 +182,14 @@ def find(server: Server, who: str) -> dict[str, Any]:
 
 
 def _change(at: At, who: str, change: dict[str, object]) -> None:
-    server = Server(at.house)
-    at.facts(server.patch(path_to("principals", find(server, who)["id"]), change))
+    server = Server(at.services)
+    at.details(server.patch(api_path("principals", find(server, who)["id"]), change))
 
 
-class BadLink(PorticoError):
+class InvalidLink(PorticoError):
     kind = Kind.INVALID
     code = "bad_link"
+    type_name = "BadLink"
     title = "Not an invitation link"
     fix = "Copy the whole link, in quotes, with the part behind the #."
 
@@ -218,12 +219,12 @@ def join(
     from portico.interfaces.cli.server import Server
 
     url, key = _parted(sys.stdin.readline().strip() if link == "-" else link)
-    where = at.house.whereabouts()
+    where = at.services.whereabouts()
     if save and not replace and where.key_file.exists():
         fix = "Leave --save away to see the new key, or give up the old one: --replace"
         raise FileInTheWay(where.key_file, fix=fix)  # before the invitation is used up
     own = where.server_url if where.data.exists() else None  # before anything is kept here
-    made = Server(at.house, key=key, url=url).post("/invitations/accept")
+    made = Server(at.services, key=key, url=url).post("/invitations/accept")
     if not save:
         at.say("Welcome. Keep your key now: it is not shown again.")
         if where.key_file.exists():
@@ -238,7 +239,7 @@ def join(
         at.data(made, made["key"])
         return
     _save(at, made["key"])
-    _for_programs(at, Server(at.house, key=made["key"], url=url))
+    _for_programs(at, Server(at.services, key=made["key"], url=url))
     at.data({"key_file": str(where.key_file), "server": url}, f"Your key is in {where.key_file}.")
     if url != (where.remote or own):
         _talk_to(at, url, own=url == own)
@@ -247,7 +248,7 @@ def join(
 def _save(at: At, key: str) -> None:
     at.say("Welcome.")
     try:
-        at.house.save_key(key)
+        at.services.save_key(key)
     except OSError:
         at.say("Your key could not be saved. Keep it now: it is not shown again.")
         at.data({"key": key}, key)
@@ -262,11 +263,11 @@ def _for_programs(at: At, server: "Server") -> None:
     except PorticoError:
         at.say("`portico stdio` has no key yet: portico keys create NAME --agent --save")
         return
-    at.house.save_key(made["key"], agent=True)
+    at.services.save_key(made["key"], agent=True)
 
 
 def _talk_to(at: At, url: str, *, own: bool) -> None:
-    change = at.house.change_setting("client.server", None if own else url)
+    change = at.services.change_setting("client.server", None if own else url)
     done = "is no longer set" if own else "is set"
     at.say(f"Commands now talk to {url}: client.server {done} in {change.file}")
     if change.overruled_by:
@@ -274,14 +275,14 @@ def _talk_to(at: At, url: str, *, own: bool) -> None:
 
 
 def _parted(link: str) -> tuple[str, str]:
-    """The server's address, and the key behind the #. Raises `BadLink`."""
+    """The server's address, and the key behind the #. Raises `InvalidLink`."""
     parts = urlsplit(link)
     if (
         parts.scheme not in {"http", "https"}
         or not parts.netloc
         or not parts.fragment.startswith("ptc_")
     ):
-        raise BadLink
+        raise InvalidLink
     return f"{parts.scheme}://{parts.netloc}", parts.fragment
 
 
@@ -299,7 +300,7 @@ def ui(*, print_: Annotated[bool, Parameter(name="--print")] = False, at: At) ->
     print_
         Only print the link, for a browser elsewhere. It works once, for two minutes.
     """
-    made = Server(at.house).post("/console-links")
+    made = Server(at.services).post("/console-links")
     link = made["link"]
     shown = link.partition("#")[0].removesuffix("/login")
     if not print_ and webbrowser.open(_file(link).as_uri()):

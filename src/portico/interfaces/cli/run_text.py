@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from portico.engine.core.errors import RunNotFound
-from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.errors import InvalidUsage
 from portico.interfaces.cli.server import Server
 from portico.interfaces.cli.terminal import shown
 from portico.kernel.json import JsonObject
@@ -21,7 +21,7 @@ LATEST: Final = 200
 
 
 def find_run(server: Server, text: str) -> str:
-    """The run's whole id. Raises `RunNotFound`, `BadUsage`."""
+    """The run's whole id. Raises `RunNotFound`, `InvalidUsage`."""
     return named(text, (str(each["id"]) for each in islice(server.pages("/runs"), LATEST)))
 
 
@@ -32,7 +32,7 @@ def named(text: str, latest: Iterable[str], *, listed: str = "portico runs list"
     if _WHOLE.fullmatch(text):
         return text
     if len(text.removeprefix("run_")) < SHORT:
-        raise BadUsage(
+        raise InvalidUsage(
             f"{text!r} is too short for the name of a run: it takes at least six letters, of the"
             " beginning or the end of its id.",
             fix=f"See which there are: {listed}",
@@ -41,7 +41,7 @@ def named(text: str, latest: Iterable[str], *, listed: str = "portico runs list"
     if not found:
         raise RunNotFound(text)
     if len(found) > 1:
-        raise BadUsage(
+        raise InvalidUsage(
             f"{text!r} is short for {len(found)} runs.",
             fix=f"Say more of it: {', '.join(found[:5])}",
         )

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from cyclopts import App, Parameter
 
 from portico.interfaces.cli import server as patience
-from portico.interfaces.cli.errors import BadUsage, Exit, FileInTheWay, RunNotDone
+from portico.interfaces.cli.errors import Exit, FileInTheWay, InvalidUsage, RunNotDone
 from portico.interfaces.cli.run_text import (
     SHORT,
     event_line,
@@ -22,7 +22,7 @@ from portico.interfaces.cli.run_text import (
     step_row,
     took,
 )
-from portico.interfaces.cli.server import RESET, Following, Server, path_to
+from portico.interfaces.cli.server import RESET, Following, Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal, shown
 from portico.kernel.json import JsonObject
 
@@ -31,7 +31,7 @@ _OVER: Final = frozenset({"run.done", "run.failed", "run.cancelled", "run.stuck"
 
 def tail_one(server: Server, run: str, at: Terminal) -> int:
     last = ""
-    for told in Following(server, at.say)(path_to("runs", run, "events")):
+    for told in Following(server, at.say)(api_path("runs", run, "events")):
         _tell(told.type, told.data, at, of_many=False)
         last = told.type if told.type in _OVER else last
     return Exit.OK if last == "run.done" else Exit.FAILED
@@ -89,8 +89,8 @@ def list_(
         How many at most.
     """
     if limit < 1:
-        raise BadUsage("--limit must be at least 1.")
-    asked = Server(at.house).pages("/runs", limit=min(limit, 200), status=status, kind=kind)
+        raise InvalidUsage("--limit must be at least 1.")
+    asked = Server(at.services).pages("/runs", limit=min(limit, 200), status=status, kind=kind)
     found = list(islice(asked, limit))
     rows = [
         each
@@ -116,12 +116,12 @@ def show(run: str, /, *, outputs: bool = False, at: At) -> None:
     outputs
         Also what each step gave.
     """
-    server = Server(at.house)
-    found = server.get(path_to("runs", find_run(server, run)))
+    server = Server(at.services)
+    found = server.get(api_path("runs", find_run(server, run)))
     if at.json:
         at.data(found, "")
         return
-    at.facts(run_facts(found))
+    at.details(run_facts(found))
     if found["steps"]:
         print()
         columns = ["step", "state", "started", "took", *(["output"] if outputs else ["error"])]
@@ -140,11 +140,11 @@ def tail(run: str | None = None, /, *, at: At) -> int:
     run
         Which one; all of them if left away.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     if run is None:
         tail_all(server, at)
         return Exit.OK
-    found = patience.patiently(lambda: find_run(server, run), patience.AT_FIRST, at.say)
+    found = patience.retry_until(lambda: find_run(server, run), patience.AT_FIRST, at.say)
     return tail_one(server, found, at)
 
 
@@ -174,7 +174,7 @@ def start(
     wait
         Until it has ended, and print what it gave; exits with 1 if it was not done.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     wish = {"kind": kind, "input": _object(input_), "label": label}
     made = server.post("/runs", wish, key=key)
     run = str(made["id"])
@@ -184,7 +184,7 @@ def start(
     at.say(f"Started {run}.")
     with at.working(f"waiting for {run}"):
         _until_over(server, run, at)
-    ended = server.get(path_to("runs", run))
+    ended = server.get(api_path("runs", run))
     done = ended["status"] == "done"
     if done or at.json:
         at.data(ended, json.dumps(ended["result"], ensure_ascii=False))
@@ -229,8 +229,8 @@ def fork(run: str, /, *, from_: Annotated[str, Parameter(name="--from")], at: At
     from_
         The step from which everything is done anew; what ended before it is kept.
     """
-    server = Server(at.house)
-    made = server.post(path_to("runs", find_run(server, run), "fork"), {"step": from_})
+    server = Server(at.services)
+    made = server.post(api_path("runs", find_run(server, run), "fork"), {"step": from_})
     _started(at, made)
 
 
@@ -247,9 +247,9 @@ def signal(run: str, topic: str, payload: str = "null", /, *, at: At) -> None:
     payload
         The answer, in JSON.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     body = {"payload": _json(payload, "The answer", _A_TEXT)}
-    told = server.post(path_to("runs", find_run(server, run), "signals", topic), body)
+    told = server.post(api_path("runs", find_run(server, run), "signals", topic), body)
     if told["waits_for"] and topic not in told["waits_for"]:
         at.say(
             f"It waits for: {_listed(told['waits_for'])}."
@@ -273,7 +273,7 @@ def export(run: str, target: Path | None = None, /, *, replace: bool = False, at
     """
     if target is not None and target.exists() and not replace:
         raise FileInTheWay(target)
-    server = Server(at.house)
+    server = Server(at.services)
     lines = (
         json.dumps(each, ensure_ascii=False) for each in _all_of(server, find_run(server, run))
     )
@@ -298,7 +298,7 @@ def _started(at: Terminal, made: JsonObject) -> None:
 def _until_over(server: Server, run: str, at: Terminal) -> None:
     """Whoever waits is told if it is for somebody's answer: perhaps their own."""
     said: set[str] = set()
-    for told in Following(server, at.say)(path_to("runs", run, "events")):
+    for told in Following(server, at.say)(api_path("runs", run, "events")):
         topics = told.data["facts"].get("for") if told.type == "run.waiting" else None
         if topics and not said.issuperset(topics):
             answer = f"portico runs signal {run[-SHORT:]} {shlex.quote(shown(topics[0]))} '…'"
@@ -311,17 +311,17 @@ def _listed(topics: Sequence[str]) -> str:
 
 
 def _step_in(at: At, run: str, verb: str) -> JsonObject:
-    server = Server(at.house)
-    found: JsonObject = server.post(path_to("runs", find_run(server, run), verb))
+    server = Server(at.services)
+    found: JsonObject = server.post(api_path("runs", find_run(server, run), verb))
     return found
 
 
 def _all_of(server: Server, run: str) -> Iterator[JsonObject]:
-    found = server.get(path_to("runs", run))
+    found = server.get(api_path("runs", run))
     steps = found.pop("steps")
     yield {"run": found}
     yield from ({"step": step} for step in steps)
-    yield from ({"event": event} for event in server.pages(path_to("runs", run, "events")))
+    yield from ({"event": event} for event in server.pages(api_path("runs", run, "events")))
 
 
 def _private(target: Path) -> int:
@@ -337,7 +337,7 @@ def _object(text: str) -> JsonObject:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     value = _json(text, "The input", _AN_OBJECT)
     if not isinstance(value, dict):
-        raise BadUsage("The input is not a JSON object.", fix=_AN_OBJECT)
+        raise InvalidUsage("The input is not a JSON object.", fix=_AN_OBJECT)
     return value
 
 
@@ -345,4 +345,4 @@ def _json(text: str, what: str, fix: str) -> Any:  # noqa: ANN401 # JSON of any 
     try:
         return json.loads(text)
     except ValueError as error:
-        raise BadUsage(f"{what} is not JSON: {error}.", fix=fix) from error
+        raise InvalidUsage(f"{what} is not JSON: {error}.", fix=fix) from error

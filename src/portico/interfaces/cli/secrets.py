@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
-from portico.interfaces.cli.errors import BadUsage
-from portico.interfaces.cli.server import Server, path_to
+from portico.interfaces.cli.errors import InvalidUsage
+from portico.interfaces.cli.server import Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.json import JsonObject
@@ -37,7 +37,7 @@ def set_(name: str, /, *, at: At) -> None:
         What servers refer to it by, as secret:NAME.
     """
     value = _given(at, name)
-    made = Server(at.house).put(path_to("secrets", name), {"value": value})
+    made = Server(at.services).put(api_path("secrets", name), {"value": value})
     at.data(made, f"{name} is set, and kept in the {_kept_in(made['where'])}.")
     if made["used_by"]:
         at.say(f"Used when they are started again: {', '.join(made['used_by'])}")
@@ -48,7 +48,7 @@ def set_(name: str, /, *, at: At) -> None:
 @app.command(name="list", sort_key=2)
 def list_(*, at: At) -> None:
     """Which secrets there are; never what they are."""
-    found = Server(at.house).get("/secrets")
+    found = Server(at.services).get("/secrets")
     rows: list[JsonObject] = [
         {
             "name": each["name"],
@@ -71,7 +71,7 @@ def unset(name: str, /, *, at: At) -> None:
     name
         Which one.
     """
-    Server(at.house).delete(path_to("secrets", name))
+    Server(at.services).delete(api_path("secrets", name))
     at.say(f"{name} is forgotten.")
 
 
@@ -83,7 +83,7 @@ async def rotate(*, at: At) -> None:
     is interrupted, run it again.
     """
     with at.working("sealing anew"):
-        done = await at.house.rotate_vault()
+        done = await at.services.rotate_vault()
     facts: JsonObject = {
         "key": done.key,
         "sealed_anew": done.sealed_anew,
@@ -98,16 +98,16 @@ async def rotate(*, at: At) -> None:
 
 
 def _given(at: At, name: str) -> str:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     if not sys.stdin.isatty():
         value = sys.stdin.read()
     elif at.no_input:
-        raise BadUsage("Nobody is to be asked.", fix="Send the value on standard input.")
+        raise InvalidUsage("Nobody is to be asked.", fix="Send the value on standard input.")
     else:
         value = getpass.getpass(f"Value of {name} (not shown): ")
     value = value.rstrip("\r\n")
     if not value:
-        raise BadUsage("No value was given.", fix="Type it, or send it on standard input.")
+        raise InvalidUsage("No value was given.", fix="Type it, or send it on standard input.")
     return value
 
 
@@ -153,13 +153,13 @@ def login(
     wait
         Wait until you have logged in.
     """
-    server = Server(at.house)
-    before = server.get(path_to("servers", name, "login"))
+    server = Server(at.services)
+    before = server.get(api_path("servers", name, "login"))
     if before["logged_in"]:
         at.data(before, f"You are logged in to {name} already.")
         at.say(f"To log in as somebody else: portico servers logout {name}")
         return
-    link = server.post(path_to("servers", name, "login"))
+    link = server.post(api_path("servers", name, "login"))
     if at.json and not wait:
         at.data(link, "")
         return
@@ -175,7 +175,7 @@ def login(
 def _waited(server: Server, name: str) -> JsonObject:
     until = time.monotonic() + _PATIENCE
     while True:
-        found: JsonObject = server.get(path_to("servers", name, "login"))
+        found: JsonObject = server.get(api_path("servers", name, "login"))
         if found["logged_in"]:
             return found
         if time.monotonic() > until:
@@ -191,7 +191,7 @@ def logout(name: str, /, *, at: At) -> None:
     name
         Which one.
     """
-    Server(at.house).delete(path_to("servers", name, "login"))
+    Server(at.services).delete(api_path("servers", name, "login"))
     at.say(f"You are not logged in to {name} any more.")
 
 
@@ -227,17 +227,17 @@ def login_config(  # noqa: PLR0913 # an option each
     default
         Go back to what the server says itself.
     """
-    server, said = Server(at.house), [client_id, client_secret, issuer, scope]
+    server, said = Server(at.services), [client_id, client_secret, issuer, scope]
     given = any(each is not None for each in said)
     if given == default:
-        raise BadUsage("Say --client-id, --client-secret, --issuer or --scope, or --default.")
+        raise InvalidUsage("Say --client-id, --client-secret, --issuer or --scope, or --default.")
     if default:
-        server.delete(path_to("servers", name, "login-client"))
+        server.delete(api_path("servers", name, "login-client"))
         at.say(f"What {name} says itself counts again.")
         return
     body = {"client_id": client_id, "client_secret": client_secret, "issuer": issuer}
-    found = server.put(path_to("servers", name, "login-client"), {**body, "scope": scope})
+    found = server.put(api_path("servers", name, "login-client"), {**body, "scope": scope})
     if at.json:
         at.data(found, "")
     else:
-        at.facts({field: each for field, each in found.items() if each is not None})
+        at.details({field: each for field, each in found.items() if each is not None})

@@ -18,9 +18,9 @@ from urllib.parse import quote, unquote
 
 import httpx2
 
-from portico.interfaces.cli.errors import BadUsage
-from portico.interfaces.cli.services import House
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.interfaces.cli.errors import InvalidUsage
+from portico.interfaces.cli.services import CliServices
+from portico.kernel.errors import FieldError, Kind, PorticoError
 
 AT_FIRST: Final = 10.0
 """Seconds for which a server that was never met is waited for by whoever wants to follow it."""
@@ -30,7 +30,7 @@ _PAUSE: Final = 0.2
 _Given = TypeVar("_Given")
 
 
-def patiently(
+def retry_until(
     ask: Callable[[], _Given],
     seconds: float,
     say: Callable[[str], None] = lambda _: None,
@@ -60,19 +60,21 @@ def patiently(
 _ELSEWHERE: Final = frozenset({".", ".."})
 
 
-def path_to(*parts: str) -> str:
+def api_path(*parts: str) -> str:
     """`/servers/docs/logs`; each part is one step, whatever letters it has.
 
-    Raises `BadUsage` for what would lead elsewhere.
+    Raises `InvalidUsage` for what would lead elsewhere.
     """
     return "".join(f"/{_step(part)}" for part in parts)
 
 
 def _step(part: str) -> str:
     if not part:
-        raise BadUsage("A name is empty.", fix="Say which one is meant.")
+        raise InvalidUsage("A name is empty.", fix="Say which one is meant.")
     if part in _ELSEWHERE or "/" in part:
-        raise BadUsage(f"{part!r} is nobody's name.", fix="Names have no /, and are not . or ..")
+        raise InvalidUsage(
+            f"{part!r} is nobody's name.", fix="Names have no /, and are not . or .."
+        )
     return quote(part, safe="")
 
 
@@ -159,8 +161,8 @@ class Refused(PorticoError):
         self.code = str(problem.get("code", "http_error"))
         self.title = str(problem.get("title", "The server refused"))
         self.fix = FIXES.get(self.code, problem.get("fix"))
-        self.flaws = tuple(
-            Flaw(detail["field"], detail["message"]) for detail in problem.get("errors", ())
+        self.field_errors = tuple(
+            FieldError(detail["field"], detail["message"]) for detail in problem.get("errors", ())
         )
 
     kind = Kind.UNAVAILABLE
@@ -191,7 +193,7 @@ class Server:
 
     def __init__(
         self,
-        house: House,
+        house: CliServices,
         *,
         key: str | None = None,
         url: str | None = None,
@@ -366,7 +368,7 @@ RESET: Final = "reset"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReceivedEvent:
     """`mark` is where the server goes on if it is given back."""
 
     type: str
@@ -388,7 +390,7 @@ class Following:
     _met: bool = False
     _gone: bool = False
 
-    def __call__(self, path: str, **query: str | Sequence[str]) -> Iterator[Told]:
+    def __call__(self, path: str, **query: str | Sequence[str]) -> Iterator[ReceivedEvent]:
         """Until the server has no more to tell, or for ever.
 
         A server that does not answer is waited for: at first for a while, and for ever once it
@@ -431,7 +433,7 @@ class Following:
         self._gone = True
 
 
-def parsed(lines: Iterable[str]) -> Iterator[Told]:
+def parsed(lines: Iterable[str]) -> Iterator[ReceivedEvent]:
     """Server-sent events, each of which ends with an empty line."""
     fields: dict[str, str] = {}
     for line in lines:
@@ -441,5 +443,5 @@ def parsed(lines: Iterable[str]) -> Iterator[Told]:
             continue
         if "data" in fields:
             data = json.loads(fields["data"])
-            yield Told(fields.get("event", "message"), data, fields.get("id"))
+            yield ReceivedEvent(fields.get("event", "message"), data, fields.get("id"))
         fields = {}

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final, Literal
 from cyclopts import App, Parameter
 
 from portico.gateway.core.launch import referred, value_json
-from portico.gateway.core.servers import OURS, Hold
-from portico.interfaces.cli.errors import BadUsage, NeedsYes
+from portico.gateway.core.servers import OURS, ConfinementMode
+from portico.interfaces.cli.errors import ConfirmationRequired, InvalidUsage
 from portico.interfaces.cli.secrets import login, login_config, logout
-from portico.interfaces.cli.server import Server, path_to
+from portico.interfaces.cli.server import Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
@@ -33,15 +33,15 @@ def launch_of(
     transport: str | None,
     folder: str | None,
 ) -> JsonObject:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     if (url is None) == (not command):
-        raise BadUsage("Name either a command, after --, or --url.")
+        raise InvalidUsage("Name either a command, after --, or --url.")
     if url is not None:
         if env or folder:
-            raise BadUsage("--env and --folder are for a command.")
+            raise InvalidUsage("--env and --folder are for a command.")
         return _set(type="http", url=url, headers=_values(header, "--header"), transport=transport)
     if header or transport:
-        raise BadUsage("--header and --transport are for --url.")
+        raise InvalidUsage("--header and --transport are for --url.")
     return _set(
         type="stdio",
         command=command[0],
@@ -62,10 +62,10 @@ def _values(pairs: Sequence[str], option: str) -> JsonObject:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not name or not equals:
-            raise BadUsage(f"{option} is NAME=VALUE, NAME=secret:NAME or NAME=$VARIABLE.")
+            raise InvalidUsage(f"{option} is NAME=VALUE, NAME=secret:NAME or NAME=$VARIABLE.")
         found[name.strip()] = _value(value)
         if isinstance(found[name.strip()], str) and blacked_out(pair) != pair:
-            raise BadUsage(
+            raise InvalidUsage(
                 f"The value of {option} {name} looks like a secret, and would be kept as it is.",
                 fix="Give it to Portico by `portico secrets set github`, and name where it is: "
                 f"{option} '{name}=secret:github'.",
@@ -213,29 +213,29 @@ class Approval:
     all_effects: bool
     only: Sequence[str] = ()
     """Let only these tools in, by their own names; the others stay as they are."""
-    unboxed: bool = False
+    unsandboxed: bool = False
     """Whoever approves agrees that it runs without a box, where there is none."""
 
     def __call__(self) -> None:
         review = self._review()
         if review.get("gone"):
             # refused, in the server's own words
-            self.server.post(path_to("servers", self.name, "restart"))
-        started = not review["launch_approved"] or self.unboxed
+            self.server.post(api_path("servers", self.name, "restart"))
+        started = not review["launch_approved"] or self.unsandboxed
         if started:
             self._let_start(review)
         if started or not review["listed"]:
             with self.at.working(f"starting {self.name}"):
-                self.server.post(path_to("servers", self.name, "restart"))
+                self.server.post(api_path("servers", self.name, "restart"))
             review = self._review()
         if self.only or self._waits(review):
             self._let_in(review, so_far=_MAY_START if started else None)
         else:
             self.at.say("Nothing waits for approval.")
-            self._tell(review, self.server.get(path_to("servers", self.name)))
+            self._tell(review, self.server.get(api_path("servers", self.name)))
 
     def _review(self) -> Review:
-        found: Review = self.server.get(path_to("servers", self.name, "review"))
+        found: Review = self.server.get(api_path("servers", self.name, "review"))
         return found
 
     def _let_start(self, review: Review) -> None:
@@ -246,16 +246,16 @@ class Approval:
             )
         question = self._how_it_is_held(review["confinement"])
         if not self.yes and not self.at.confirm(question):
-            raise NeedsYes(question)
-        body = {"launch_pin": review["launch_pin"], "unboxed": self.unboxed}
-        self.server.post(path_to("servers", self.name, "approve-launch"), body)
+            raise ConfirmationRequired(question)
+        body = {"launch_pin": review["launch_pin"], "unboxed": self.unsandboxed}
+        self.server.post(api_path("servers", self.name, "approve-launch"), body)
 
     def _how_it_is_held(self, confinement: Mapping[str, Any]) -> str:
         """Says it; what then is to be asked."""
-        if confinement["hold"] == Hold.UNBOXED or self.unboxed:
+        if confinement["hold"] == ConfinementMode.UNBOXED or self.unsandboxed:
             self.at.alarm(f"  NOT BOXED: it will run with all rights of Portico: {_RIGHTS}")
             return f"Start {self.name} without a box?"
-        if confinement["hold"] == Hold.REFUSED:
+        if confinement["hold"] == ConfinementMode.REFUSED:
             self.at.say(f"  {_NO_BOX}\n")
         else:
             self.at.say(f"  It may reach: {confinement['reaches']}\n")
@@ -274,19 +274,19 @@ class Approval:
             self.at.table(_TOOL_COLUMNS, rows, None, fold=["why", "says"])
         question = "Let these tools in with the proposed effects?"
         if not self.yes and not self.at.confirm(question):
-            raise NeedsYes(question, so_far=so_far)
+            raise ConfirmationRequired(question, so_far=so_far)
         which = "all" if self.all_effects or not self.yes else "reads"
         body: Review = {"pin": review["pin"], "proposed": which}
         if self.only:
             body["effects"] = self._effects(review, everything=which == "all")
-        accepted = self.server.post(path_to("servers", self.name, "accept"), body)
+        accepted = self.server.post(api_path("servers", self.name, "accept"), body)
         self._tell(review, accepted)
 
     def _meant(self, review: Review) -> Sequence[Mapping[str, Any]]:
-        """Raises `BadUsage`."""
+        """Raises `InvalidUsage`."""
         offered = {each["tool"].partition(".")[2]: each for each in review["tools"]}
         if missing := [name for name in self.only if name not in offered]:
-            raise BadUsage(f"{self.name} does not offer {', '.join(missing)}.")
+            raise InvalidUsage(f"{self.name} does not offer {', '.join(missing)}.")
         return [offered[name] for name in self.only] if self.only else review["tools"]
 
     def _effects(self, review: Review, *, everything: bool) -> Mapping[str, str]:
@@ -295,7 +295,7 @@ class Approval:
             each["tool"].partition(".")[2]: each["effect"]
             if each["standing"] == "live" and each["effect"] != Effect.UNKNOWN
             else each["proposed"]
-            if everything or Effect(each["proposed"]).reads_only
+            if everything or Effect(each["proposed"]).is_read_only
             else Effect.UNKNOWN
             for each in self._meant(review)
         }
@@ -327,7 +327,7 @@ def _granted(effects: Iterable[str]) -> list[str]:
 
 
 def _kind(effect: Effect) -> str:
-    if effect.reads_only:
+    if effect.is_read_only:
         return "read"
     return "destructive" if effect.destroys else "write"
 
@@ -361,17 +361,17 @@ def label(
     trusted
         Whether its results count as your own words, and not as a stranger's.
     """
-    server, wish = Server(at.house), {"label": label, "clearance": clearance, "trusted": trusted}
+    server, wish = Server(at.services), {"label": label, "clearance": clearance, "trusted": trusted}
     said = {field: value for field, value in wish.items() if value is not None}
     if said:
-        found = server.put(path_to("servers", name, "label"), said)
+        found = server.put(api_path("servers", name, "label"), said)
     else:
-        whole = server.get(path_to("servers", name))
+        whole = server.get(api_path("servers", name))
         found = {field: whole[field] for field in wish}
     if at.json:
         at.data(found, "")
     else:
-        at.facts({"name": name, **found})
+        at.details({"name": name, **found})
     if not Label.parse(found["clearance"]).covers(Label.parse(found["label"])):
         at.say(
             f"What it gives is {found['label']}, and it may be sent {found['clearance']} at most: "
@@ -424,40 +424,44 @@ def profile(  # noqa: PLR0913 # an option each
     default
         Go back to what follows from how it is started.
     """
-    server, stated = Server(at.house), [read, write, network, reach]
+    server, stated = Server(at.services), [read, write, network, reach]
     given = any(each is not None for each in stated)
     if given + proposed + default > 1:
-        raise BadUsage("Say what it may reach, or --proposed, or --default: one of the three.")
+        raise InvalidUsage("Say what it may reach, or --proposed, or --default: one of the three.")
     if only and not given:
-        raise BadUsage("With --only say what it may reach: --read, --write, --reach, --network.")
+        raise InvalidUsage(
+            "With --only say what it may reach: --read, --write, --reach, --network."
+        )
     if default:
-        server.delete(path_to("servers", name, "profile"))
+        server.delete(api_path("servers", name, "profile"))
     elif proposed:
         _put(server, name, _proposed(server, name))
     elif given:
-        before = server.get(path_to("servers", name, "profile"))["profile"]
+        before = server.get(api_path("servers", name, "profile"))["profile"]
         kept = dict.fromkeys(("read", "write", "reach"), ()) if only else before
         said = {"read": _whole(read), "write": _whole(write), "reach": reach or []}
         after = {each: [*dict.fromkeys([*kept[each], *said[each]])] for each in said}
         _put(server, name, {**after, "network": network or before["network"]})
-    _show(at, server.get(path_to("servers", name, "profile")), changed=given or proposed or default)
+    _show(
+        at, server.get(api_path("servers", name, "profile")), changed=given or proposed or default
+    )
 
 
 def _put(server: Server, name: str, profile: JsonObject) -> None:
-    server.put(path_to("servers", name, "profile"), profile)
+    server.put(api_path("servers", name, "profile"), profile)
 
 
 def _proposed(server: Server, name: str) -> JsonObject:
-    found: JsonObject | None = server.get(path_to("servers", name, "profile"))["proposed"]
+    found: JsonObject | None = server.get(api_path("servers", name, "profile"))["proposed"]
     if found is None:
-        raise BadUsage(f"Nothing tighter is known for {name}.")
+        raise InvalidUsage(f"Nothing tighter is known for {name}.")
     return found
 
 
 def _whole(paths: Sequence[str] | None) -> list[str]:
     """As this machine and this folder understand them."""
     if "" in (paths or ()):
-        raise BadUsage("A path is empty. Is a variable in it not set?")
+        raise InvalidUsage("A path is empty. Is a variable in it not set?")
     return [str(Path(path).expanduser().absolute()) for path in paths or ()]
 
 
@@ -465,9 +469,9 @@ def _show(at: Terminal, found: Mapping[str, Any], *, changed: bool) -> None:
     if at.json:
         at.data(dict(found), "")
         return
-    if found["hold"] == Hold.UNBOXED:
+    if found["hold"] == ConfinementMode.UNBOXED:
         at.alarm(f"{NOT_BOXED}: {found['name']} runs with all rights of Portico itself.")
-    at.facts(_facts(found))
+    at.details(_facts(found))
     if found["proposed"] and found["profile"] != found["proposed"]:
         at.say(f"Something tighter is known to suffice: {_line(found['proposed'])}")
         at.say(f"  portico servers profile {found['name']} --proposed")
@@ -513,7 +517,7 @@ _COLUMNS: Final = ["name", "state", "label", "tools", "tokens", "phase", "origin
 def list_(*, at: At) -> None:
     """Every server, how it is, what it may reach, and what its tools would cost without a
     gateway."""
-    found = Server(at.house).get("/servers")
+    found = Server(at.services).get("/servers")
     at.table(
         _COLUMNS,
         [server_row(each) for each in found],
@@ -531,11 +535,11 @@ def list_(*, at: At) -> None:
 @app.command(name="show", sort_key=2)
 def show(name: str, /, *, at: At) -> None:
     """One server: what is started, what was approved, how it is."""
-    found = Server(at.house).get(path_to("servers", name))
+    found = Server(at.services).get(api_path("servers", name))
     if at.json:
         at.data(found, "")
     else:
-        at.facts(server_facts(found))
+        at.details(server_facts(found))
 
 
 @app.command(name="add", sort_key=3)
@@ -582,7 +586,9 @@ def add(  # noqa: PLR0913 # an option each
     launch = launch_of(
         command, url=url, env=env or [], header=header or [], transport=transport, folder=folder
     )
-    made = Server(at.house).post("/servers", {"name": name, "launch": launch, "timeout": timeout})
+    made = Server(at.services).post(
+        "/servers", {"name": name, "launch": launch, "timeout": timeout}
+    )
     at.data(made, made["name"])
     at.say(f"Added, and not started. Look at it and approve it: portico servers approve {name}")
 
@@ -617,19 +623,19 @@ def approve(
     """
     Approval(
         at=at,
-        server=Server(at.house),
+        server=Server(at.services),
         name=name,
         yes=yes,
         all_effects=all_effects,
         only=tool or (),
-        unboxed=unboxed,
+        unsandboxed=unboxed,
     )()
 
 
 @app.command(name="diff", sort_key=5)
 def diff(name: str, /, *, at: At) -> None:
     """What changed since a server was approved."""
-    review = Server(at.house).get(path_to("servers", name, "review"))
+    review = Server(at.services).get(api_path("servers", name, "review"))
     rows = review_rows(review)
     if rows or at.json:
         columns = ["tool", "standing", "place", "before", "after"]
@@ -656,7 +662,7 @@ def disable(name: str, /, *, at: At) -> None:
 def restart(name: str, /, *, at: At) -> None:
     """End a server, start it anew, and ask it what it offers."""
     with at.working(f"starting {name}"):
-        found = Server(at.house).post(path_to("servers", name, "restart"))
+        found = Server(at.services).post(api_path("servers", name, "restart"))
     changed = "something changed" if found["changed"] else "nothing changed"
     at.data(found, f"{name}: {found['tools']} tools, {changed}")
     for unreadable in found["unreadable"]:
@@ -666,7 +672,7 @@ def restart(name: str, /, *, at: At) -> None:
 @app.command(name="logs", sort_key=9)
 def logs(name: str, /, *, at: At) -> None:
     """What a server's process last wrote for people."""
-    found = Server(at.house).get(path_to("servers", name, "logs"))
+    found = Server(at.services).get(api_path("servers", name, "logs"))
     at.data(found, "\n".join(found["lines"]) or "Nothing so far.")
 
 
@@ -689,15 +695,15 @@ def remove(name: str, /, *, yes: bool = False, at: At) -> None:
         Do not ask.
     """
     _ask(at, f"Remove {name}, and what was approved of it?", yes=yes)
-    Server(at.house).delete(path_to("servers", name))
+    Server(at.services).delete(api_path("servers", name))
     at.say(f"{name} is removed.")
 
 
 def _switch(at: Terminal, name: str, act: str) -> None:
-    found = Server(at.house).post(path_to("servers", name, act))
+    found = Server(at.services).post(api_path("servers", name, act))
     at.data(found, f"{name} is {'on' if found['enabled'] else 'off'}")
 
 
 def _ask(at: Terminal, question: str, *, yes: bool) -> None:
     if not yes and not at.confirm(question):
-        raise NeedsYes(question)
+        raise ConfirmationRequired(question)

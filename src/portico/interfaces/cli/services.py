@@ -12,7 +12,7 @@ from portico.kernel.redaction import blacked_out
 if TYPE_CHECKING:
     from portico.engine.ports import Archive, Store, StoreUpgrade
     from portico.engine.store import Diagnose, MigrateStore
-    from portico.gateway.core.client_entry import Found, Proposal, Removal, Scope, Written
+    from portico.gateway.core.client_entry import DetectedClient, Proposal, Removal, Scope, Written
     from portico.gateway.core.config_documents import Described
     from portico.gateway.core.search_text import EmbeddingModel, StoredEncoder
     from portico.gateway.server_files import AcceptListed, ImportServers
@@ -34,12 +34,12 @@ class Running:
     url: str
     since: str
     started_by: StartedBy
-    kept: "JsonObject"
+    unsaved_settings: "JsonObject"
     """Settings by which it was started, that are in no file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keeper:
+class SupervisorStatus:
     """The process that starts the server again when it dies, as it is or as it was at its end."""
 
     pid: int
@@ -53,7 +53,7 @@ class Keeper:
     """When the server died last."""
     why: str | None
     gave_up: bool
-    kept: "JsonObject"
+    unsaved_settings: "JsonObject"
     """As of `Running`."""
     words: "JsonObject | None"
     """The error that the server ended with."""
@@ -93,7 +93,7 @@ class Launched(Protocol):
 class Keeping(Protocol):
     def servers(self) -> Sequence[Running]: ...
 
-    def keeper(self) -> Keeper | None:
+    def keeper(self) -> SupervisorStatus | None:
         """None if there never was one."""
         ...
 
@@ -148,7 +148,7 @@ class GivenUp(PorticoError):
     code = "given_up"
     title = "Portico is not running"
 
-    def __init__(self, keeper: Keeper, when: str, log_file: Path | None) -> None:
+    def __init__(self, keeper: SupervisorStatus, when: str, log_file: Path | None) -> None:
         see = "" if log_file is None else f"See {log_file}. "
         fix = keeper.words.get("fix") if keeper.words else None
         super().__init__(
@@ -212,7 +212,7 @@ class Belonging:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class Leftover:
     path: str
     why: str
 
@@ -222,7 +222,7 @@ class Estate:
     """All that an installation keeps."""
 
     belongings: Sequence[Belonging]
-    left: Sequence[Left]
+    left: Sequence[Leftover]
     """What lies beside, or elsewhere, and is not for us to remove."""
     folders: Sequence[Path]
     """Which are removed if nothing is left in them."""
@@ -243,7 +243,7 @@ class Uninstalling(Protocol):
         """Even one that was to be kept; whether it ran."""
         ...
 
-    def purge(self, estate: Estate, progress: Callable[[str], None]) -> Sequence[Left]:
+    def purge(self, estate: Estate, progress: Callable[[str], None]) -> Sequence[Leftover]:
         """Remove all of it, and say what could not be. Raises `OddHome`."""
         ...
 
@@ -270,7 +270,7 @@ class NotRemoved(PorticoError):
     title = "Not everything could be removed"
     fix = "Remove it by hand, as whoever it belongs to."
 
-    def __init__(self, left: Sequence[Left]) -> None:
+    def __init__(self, left: Sequence[Leftover]) -> None:
         super().__init__("; ".join(f"{each.path}: {each.why}" for each in left))
 
 
@@ -350,7 +350,7 @@ class Encoders(Protocol):
     def pull(
         self, order: EncoderOrder, progress: Callable[[str, int, int | None], None]
     ) -> "StoredEncoder":
-        """Raises `PullFailed`, `BadEncoderName`, `EmbedderUnavailable`."""
+        """Raises `PullFailed`, `InvalidEncoderName`, `EmbedderUnavailable`."""
         ...
 
     async def tried(self, encoder: str) -> "EmbeddingModel":
@@ -391,7 +391,7 @@ class Importing(Protocol):
 class Connecting(Protocol):
     """Portico's own entry in the files of clients."""
 
-    def found(self) -> "Sequence[Found]": ...
+    def found(self) -> "Sequence[DetectedClient]": ...
 
     def proposed(self, name: str, scope: "Scope" = "user", *, key: str | None = None) -> "Proposal":
         """`key`: over HTTP, with this one. Raises `UnknownClient`, `ClientCannot`,
@@ -415,7 +415,7 @@ class Demo(Protocol):
     """The space with sample content."""
 
     @property
-    def house(self) -> "House":
+    def services(self) -> "CliServices":
         """This one, as whoever has the demo's keys."""
         ...
 
@@ -424,11 +424,11 @@ class Demo(Protocol):
         ...
 
 
-class House(Protocol):
+class CliServices(Protocol):
     @property
     def version(self) -> str: ...
 
-    def with_flags(self, *, config: Path | None, flags: Mapping[str, object]) -> "House": ...
+    def with_flags(self, *, config: Path | None, flags: Mapping[str, object]) -> "CliServices": ...
 
     def whereabouts(self) -> Whereabouts: ...
 

@@ -6,7 +6,7 @@ from shlex import quote
 from cyclopts import App
 
 from portico.guard.core.errors import NotConfirmed
-from portico.interfaces.cli.server import Server, path_to
+from portico.interfaces.cli.server import Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, check_free, day, write_lines
 
 app = App(
@@ -20,7 +20,7 @@ app = App(
 @app.command(name="list", sort_key=1)
 def list_(*, at: At) -> None:
     """The spaces that you can see: your own."""
-    found = list(Server(at.house).pages("/spaces"))
+    found = list(Server(at.services).pages("/spaces"))
     rows = [each | {"since": day(each["created_at"])} for each in found]
     at.table(["name", "since", "id"], rows, {"data": found})
 
@@ -36,7 +36,7 @@ def create(name: str, /, *, admin: str, at: At) -> None:
     admin
         The person who will be its admin.
     """
-    made = Server(at.house).post("/spaces", {"name": name, "admin": admin})
+    made = Server(at.services).post("/spaces", {"name": name, "admin": admin})
     invitation = made["invitation"]
     at.say(f"Send this link to {admin}; it works once, until {day(invitation['expires_at'])}.")
     at.data(made, invitation["link"])
@@ -51,8 +51,8 @@ def rename(name: str, /, *, at: At) -> None:
     name
         The new name.
     """
-    server = Server(at.house)
-    at.facts(server.patch(path_to("spaces", _own(server)["id"]), {"name": name}))
+    server = Server(at.services)
+    at.details(server.patch(api_path("spaces", _own(server)["id"]), {"name": name}))
 
 
 @app.command(name="export", sort_key=4)
@@ -67,8 +67,8 @@ def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> N
         Even if there is such a file already, which is then lost.
     """
     check_free(target, replace=replace)
-    server = Server(at.house)
-    lines = server.lines(path_to("spaces", _own(server)["id"], "export"))
+    server = Server(at.services)
+    lines = server.lines(api_path("spaces", _own(server)["id"], "export"))
     write_lines(at, lines, target, "rows")
 
 
@@ -84,13 +84,13 @@ def delete(*, confirm: str, at: At) -> None:
     confirm
         The space's name, to show that you mean it.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     space = _own(server)
     if confirm != space["name"]:
         error = NotConfirmed(space["name"])
         error.fix = f"Say its name: portico spaces delete --confirm {quote(space['name'])}"
         raise error
-    server.delete(path_to("spaces", space["id"]), confirm=confirm)
+    server.delete(api_path("spaces", space["id"]), confirm=confirm)
     at.data({"deleted": space["id"]}, f"The space {space['name']} is gone.")
 
 
@@ -116,7 +116,7 @@ def open_(name: str, /, *, at: At) -> None:
     name
         What you will know it by.
     """
-    made = Server(at.house).post("/contexts", {"name": name})
+    made = Server(at.services).post("/contexts", {"name": name})
     at.say("Send it as the header Portico-Context, or: portico call | stdio --context ID")
     at.data(made, made["id"])
 
@@ -125,7 +125,7 @@ def open_(name: str, /, *, at: At) -> None:
 def list_contexts(*, at: At) -> None:
     """Your tasks that are open: how secret what they have read is, and whether strangers wrote
     any of it."""
-    found = Server(at.house).get("/contexts")
+    found = Server(at.services).get("/contexts")
     rows = [
         each | {"opened": day(each["opened_at"]), "strangers": "yes" if each["untrusted"] else "no"}
         for each in found
@@ -142,5 +142,5 @@ def close(context: str, /, *, at: At) -> None:
     context
         Its id, as `contexts list` shows it.
     """
-    Server(at.house).delete(path_to("contexts", context))
+    Server(at.services).delete(api_path("contexts", context))
     at.say(f"{context} is closed.")

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from portico.engine.core.store import Finding, State, worst
+from portico.engine.core.store import CheckResult, State, worst
 from portico.interfaces.cli.errors import Exit
-from portico.interfaces.cli.services import GivenUp, Keeper, Running
+from portico.interfaces.cli.services import GivenUp, Running, SupervisorStatus
 from portico.interfaces.cli.terminal import At, Terminal, shown
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue
@@ -35,7 +35,7 @@ def _why_not(box: _Report) -> str:
 
 def kept_up(at: Terminal) -> JsonValue:
     """To a program an object, to a person a sentence; nothing of a server that left no note."""
-    keeping, url = at.house.keeping(), at.house.whereabouts().server_url
+    keeping, url = at.services.keeping(), at.services.whereabouts().server_url
     server = next((each for each in keeping.servers() if each.url == url), None)
     keeper = keeping.keeper()
     alive = keeper if keeper is not None and keeper.alive and keeper.url == url else None
@@ -58,7 +58,7 @@ def kept_up(at: Terminal) -> JsonValue:
 
 def say_why(at: Terminal) -> None:
     """What is known of a server that is not there. Raises `GivenUp`."""
-    where, keeper = at.house.whereabouts(), at.house.keeping().keeper()
+    where, keeper = at.services.whereabouts(), at.services.keeping().keeper()
     if keeper is None or where.remote is not None or keeper.died_at is None:
         return
     when = shown(keeper.died_at)
@@ -68,7 +68,7 @@ def say_why(at: Terminal) -> None:
         at.say(f"It died, {when}: {keeper.why}. It is being started again.")
 
 
-def _kept(keeper: Keeper) -> str:
+def _kept(keeper: SupervisorStatus) -> str:
     told = f"since {shown(keeper.since)}, process {keeper.pid}"
     if not keeper.restarts:
         return f"{told}, no restarts"
@@ -93,13 +93,13 @@ def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
     wait
         Seconds to wait until it is ready, if it has only just been started.
     """
-    from portico.interfaces.cli.server import NotRunning, Server, patiently
+    from portico.interfaces.cli.server import NotRunning, Server, retry_until
 
-    where = at.house.whereabouts()
-    server = Server(at.house)
+    where = at.services.whereabouts()
+    server = Server(at.services)
     with at.working("waiting for the server"):
         try:
-            found = patiently(
+            found = retry_until(
                 lambda: server.get("/status"), wait, enough=lambda status: status["ready"]
             )
         except NotRunning:
@@ -129,7 +129,7 @@ def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
             "data": str(where.data),
             "log_file": None if where.log_file is None else str(where.log_file),
         }
-    at.facts(facts)
+    at.details(facts)
     return Exit.OK if found["ready"] else Exit.NOT_RUNNING
 
 
@@ -145,17 +145,17 @@ async def doctor(*, fix: bool = False, at: At) -> int:
         Mend what can be mended without asking: open files, missing migrations, what a killed
         server has left.
     """
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     in_turn = at.for_a_person  # the lines are the progress: what is broken may take long
     with at.alone():
         try:
-            async for finding in at.house.diagnose()(mend=fix):
+            async for finding in at.services.diagnose()(mend=fix):
                 findings.append(finding)
                 if in_turn:
                     _show(at, finding)
         finally:
             with suppress(PorticoError):  # there may be none; that is among the findings
-                await at.house.store().release()
+                await at.services.store().release()
     if not in_turn:
         rows = [
             {"check": each.check, "state": each.state, "detail": each.detail, "fix": each.fix}
@@ -165,7 +165,7 @@ async def doctor(*, fix: bool = False, at: At) -> int:
     return Exit.FAILED if worst(findings) is State.BROKEN else Exit.OK
 
 
-def _show(at: Terminal, finding: Finding) -> None:
+def _show(at: Terminal, finding: CheckResult) -> None:
     at.line(f"{_MARKS[finding.state]} {finding.check.ljust(14)} {finding.detail}")
     if finding.fix:
         at.line(f"  {' ' * 14} fix: {finding.fix}")

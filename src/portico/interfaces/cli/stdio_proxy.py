@@ -242,7 +242,7 @@ class Pump:
     path: str
     write: Callable[[bytes], None]
     say: Callable[[str], None]
-    patience: float = _PATIENCE
+    wait_timeout: float = _PATIENCE
     _group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
     _under_way: dict[object, "asyncio.Task[None]"] = field(default_factory=dict)
     _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
@@ -317,7 +317,7 @@ class Pump:
 
     async def _carried(self, message: Message, modern: Mapping[str, str] | None) -> bool:
         """Whether it was answered. Raises `NotRunning`, `NotReached`."""
-        until = asyncio.get_running_loop().time() + self.patience
+        until = asyncio.get_running_loop().time() + self.wait_timeout
         lost = None
         while True:
             try:

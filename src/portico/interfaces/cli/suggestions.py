@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
-from portico.interfaces.cli.errors import BadUsage, FileInTheWay
+from portico.interfaces.cli.errors import FileInTheWay, InvalidUsage
 from portico.interfaces.cli.plan_files import PlanGiven, faults_located, given, with_references
 from portico.interfaces.cli.server import Server
 from portico.interfaces.cli.terminal import At, Terminal
@@ -47,9 +47,9 @@ def propose(
         Into the file itself, instead of to standard output.
     """
     if write and not accept:
-        raise BadUsage("There is nothing to write.", fix="Say which edges: --accept all-sure")
+        raise InvalidUsage("There is nothing to write.", fix="Say which edges: --accept all-sure")
     what = _plan_in(file, write=write)
-    server = Server(at.house)
+    server = Server(at.services)
     with faults_located(what):
         proposed = server.post("/workflows/propose", {"plan": what.document})
         edges = _accepted(proposed["edges"], accept or [])
@@ -71,22 +71,24 @@ def propose(
 
 
 def _plan_in(file: str, *, write: bool) -> PlanGiven:
-    """Raises `BadUsage`, `BadPlan`."""
+    """Raises `InvalidUsage`, `InvalidPlan`."""
     found = given(file)
     if not isinstance(found, PlanGiven):
-        raise BadUsage(f"{file} is no file with a plan.", fix="A plan is .json or .toml.")
+        raise InvalidUsage(f"{file} is no file with a plan.", fix="A plan is .json or .toml.")
     if write and not Path(file).suffix:
-        raise BadUsage("There is no file to write to.", fix="Leave --write away, or name a file.")
+        raise InvalidUsage(
+            "There is no file to write to.", fix="Leave --write away, or name a file."
+        )
     return found
 
 
 def _accepted(proposed: Sequence[Told], accept: Sequence[str]) -> Sequence[Told]:
-    """Those that are named, and if so said all that are sure. Raises `BadUsage`."""
+    """Those that are named, and if so said all that are sure. Raises `InvalidUsage`."""
     by_name = {edge["edge"]: edge for edge in proposed}
     unknown = [name for name in accept if name not in by_name and name != _ALL_SURE]
     if unknown:
         known = "; ".join(by_name) or "none"
-        raise BadUsage(f"{unknown[0]!r} is not proposed.", fix=f"Proposed are: {known}")
+        raise InvalidUsage(f"{unknown[0]!r} is not proposed.", fix=f"Proposed are: {known}")
     sure = [edge["edge"] for edge in proposed if edge["sure"]] if _ALL_SURE in accept else []
     wanted = dict.fromkeys([name for name in accept if name != _ALL_SURE] + sure)
     return [by_name[name] for name in wanted]
@@ -119,15 +121,15 @@ _SUGGESTED_COLUMNS: Final = ["step", "tool", "effect", "sure", "given"]
 
 
 def check_intent(intent: str) -> None:
-    """One word that is nearly a command was meant as one. Raises `BadUsage`."""
+    """One word that is nearly a command was meant as one. Raises `InvalidUsage`."""
     if not intent.strip():
-        raise BadUsage(
+        raise InvalidUsage(
             "It is not said what you want.", fix='portico plan "read notes/todo.md and list src"'
         )
     near = get_close_matches(intent, _COMMANDS, 1)
     if near and " " not in intent.strip():
         fix = f"To be suggested a plan, say what you want in a sentence; or portico plan {near[0]}"
-        raise BadUsage(f"There is no command {intent!r}. Did you mean {near[0]}?", fix=fix)
+        raise InvalidUsage(f"There is no command {intent!r}. Did you mean {near[0]}?", fix=fix)
 
 
 def show_suggestion(
@@ -137,7 +139,7 @@ def show_suggestion(
     if write is not None:
         _check_file(write, replace=replace)
     with at.working("Looking for a plan"):
-        told = Server(at.house).post("/suggestions", {"intent": intent})
+        told = Server(at.services).post("/suggestions", {"intent": intent})
     if told["plan"] is None:
         at.data(told, f"No plan is sure enough ({told['confidence']:.2f}).")
         at.say(told["rationale"])
@@ -200,15 +202,15 @@ def _afterwards(told: Told) -> Iterator[str]:
 
 
 def _check_file(file: Path, *, replace: bool) -> None:
-    """Raises `BadUsage`, `FileInTheWay`."""
+    """Raises `InvalidUsage`, `FileInTheWay`."""
     if file.suffix not in _FORMS:
-        raise BadUsage(f"{file} is no file for a plan.", fix="A plan is .json or .toml.")
+        raise InvalidUsage(f"{file} is no file for a plan.", fix="A plan is .json or .toml.")
     if file.exists() and not replace:
         raise FileInTheWay(file)
 
 
 def _write(told: Told, file: Path, at: Terminal) -> None:
-    plan = read_plan(told["plan"], at.house.expressions())
+    plan = read_plan(told["plan"], at.services.expressions())
     file.write_text(plan_text(plan, _FORMS[file.suffix]), encoding="utf-8")
     at.say(f"{file} is written.")
 
@@ -227,5 +229,5 @@ def feedback(run: str, outcome: Literal["accepted", "rejected", "modified"], /, 
     outcome
         accepted, rejected, or modified: you ran it otherwise than it was suggested.
     """
-    said = Server(at.house).post("/feedback", {"run": run, "outcome": outcome})
+    said = Server(at.services).post("/feedback", {"run": run, "outcome": outcome})
     at.data(said, f"{said['suggestion']} is noted as {said['outcome']}.")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
-from portico.interfaces.cli.errors import BadUsage, FileInTheWay
-from portico.interfaces.cli.services import House
+from portico.interfaces.cli.errors import FileInTheWay, InvalidUsage
+from portico.interfaces.cli.services import CliServices
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label
@@ -30,7 +30,7 @@ STANDARD_INPUT: Final = "/dev/stdin"
 
 
 def _check(_type: object, text: object) -> None:
-    """Raises `BadLabel`."""
+    """Raises `InvalidLabel`."""
     if isinstance(text, str):
         Label.parse(text)
 
@@ -43,7 +43,7 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def moment(option: str, text: str | None) -> str | None:
-    """As the server takes it; without a zone it is of where we are. Raises `BadUsage`."""
+    """As the server takes it; without a zone it is of where we are. Raises `InvalidUsage`."""
     if text is None:
         return None
     if ago := _AGO.fullmatch(text):
@@ -52,7 +52,7 @@ def moment(option: str, text: str | None) -> str | None:
 
 
 def deadline(option: str, text: str | None) -> str | None:
-    """The same of what is to come. Raises `BadUsage`."""
+    """The same of what is to come. Raises `InvalidUsage`."""
     if text is None:
         return None
     if ahead := _AGO.fullmatch(text):
@@ -61,17 +61,17 @@ def deadline(option: str, text: str | None) -> str | None:
 
 
 def lasting(option: str, text: str) -> int:
-    """Seconds. Raises `BadUsage`."""
+    """Seconds. Raises `InvalidUsage`."""
     if long := _LONG.fullmatch(text):
         return int(long[1]) * _SECONDS[long[2] or "s"]
-    raise BadUsage(f"{option}: {text!r} is not how long.", fix="Such as 30s, 90m, 2h, 1d.")
+    raise InvalidUsage(f"{option}: {text!r} is not how long.", fix="Such as 30s, 90m, 2h, 1d.")
 
 
 def _written(option: str, text: str, short: str) -> str:
     try:
         return datetime.fromisoformat(text).astimezone(UTC).isoformat()
     except (ValueError, OverflowError) as error:
-        raise BadUsage(
+        raise InvalidUsage(
             f"{option}: {text!r} is no time.",
             fix=f"Such as 2026-05-01, 2026-05-01T14:30, or {short}: 90m, 2h, 3d.",
         ) from error
@@ -181,7 +181,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminal:
-    house: House
+    services: CliServices
     json: bool = False
     quiet: bool = False
     no_input: bool = False
@@ -222,7 +222,7 @@ class Terminal:
             for row in rows:
                 print("\t".join(shown(row.get(column)) for column in columns))
 
-    def facts(self, facts: JsonObject) -> None:
+    def details(self, facts: JsonObject) -> None:
         """One thing, a line each."""
         if self.json:
             print(_dumped(facts))
@@ -258,7 +258,7 @@ class Terminal:
         console = self._console(stderr=True)
         head = f"[bold red]✗[/] [bold]{_plain(error.title)}[/] [dim]({_plain(error.code)})[/]"
         console.print(head, soft_wrap=True)
-        details = [f"{flaw.field}: {flaw.message}" for flaw in error.flaws] or [str(error)]
+        details = [f"{flaw.field}: {flaw.message}" for flaw in error.field_errors] or [str(error)]
         for detail in details:
             console.print(f"  {_plain(detail)}", soft_wrap=True)
         if error.fix:
@@ -413,7 +413,7 @@ def _described(error: PorticoError) -> JsonObject:
         "title": error.title,
         "detail": str(error),
         "fix": error.fix,
-        "errors": [{"field": flaw.field, "message": flaw.message} for flaw in error.flaws],
+        "errors": [{"field": flaw.field, "message": flaw.message} for flaw in error.field_errors],
     }
 
 

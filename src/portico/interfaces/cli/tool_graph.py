@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from cyclopts import App
 
-from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.errors import InvalidUsage
 from portico.interfaces.cli.prefetch import edge_table
-from portico.interfaces.cli.server import Server, path_to
+from portico.interfaces.cli.server import Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal, check_free, day
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.json import JsonObject
@@ -47,15 +47,15 @@ _COUNTS: Final = ("tools", "offered", "edges", "feeding", "density", "communitie
 def stats(*, at: At) -> None:
     """The graph in figures, its most central tools, its surest edges, and what running ahead has
     brought."""
-    server = Server(at.house)
+    server = Server(at.services)
     found = server.get("/graph/stats")
     ahead = _ahead(server)
     if at.json:
-        at.facts({**found, **ahead})
+        at.details({**found, **ahead})
         return
     brought = ahead.get("ahead", {}).items()
     figures = {f"ahead_{name}": value for name, value in brought if value is not None}
-    at.facts({**{name: found[name] for name in _COUNTS}, **figures})
+    at.details({**{name: found[name] for name in _COUNTS}, **figures})
     if not found["edges"]:
         at.say(_EMPTY)
     if found["surest"]:
@@ -82,14 +82,14 @@ def path(start: str, goal: str, /, *, at: At) -> None:
     goal
         server.tool
     """
-    found = Server(at.house).get("/graph/path", **{"from": start, "to": goal})
+    found = Server(at.services).get("/graph/path", **{"from": start, "to": goal})
     likeliest, shortest = found["likeliest"], found["shortest"]
     if likeliest is None:
         at.data(found, f"No way from {start} to {goal} is known.")
         at.say(f"What is: portico graph neighbours {start}")
         return
     if at.json:
-        at.facts(found)
+        at.details(found)
         return
     at.line(likeliest["words"])
     if shortest["tools"] != likeliest["tools"]:
@@ -100,7 +100,7 @@ def path(start: str, goal: str, /, *, at: At) -> None:
 @app.command(name="communities", sort_key=3)
 def communities(*, at: At) -> None:
     """Tools that are used together more than with others; the most central of each first."""
-    found = Server(at.house).get("/graph/communities")
+    found = Server(at.services).get("/graph/communities")
     if not found:
         at.say(_EMPTY)
     rows = [each | {"tools": ", ".join(each["tools"])} for each in found]
@@ -119,10 +119,10 @@ def neighbours(tool: str, /, *, limit: int = 10, at: At) -> None:
         How many of each at most.
     """
     if not 1 <= limit <= 100:
-        raise BadUsage("--limit is from 1 to 100.", fix="portico graph export has all of it.")
-    found = Server(at.house).get(path_to("graph", "neighbours", tool), limit=limit)
+        raise InvalidUsage("--limit is from 1 to 100.", fix="portico graph export has all of it.")
+    found = Server(at.services).get(api_path("graph", "neighbours", tool), limit=limit)
     if at.json:
-        at.facts(found)
+        at.details(found)
         return
     at.say(f"Belongs with {tool}: {', '.join(found['beside']) or 'nothing that is known yet'}")
     for heading, hops in (("What came after it:", "after"), ("What it came after:", "before")):
@@ -145,7 +145,7 @@ def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> N
         Even if there is such a file already, which is then lost.
     """
     check_free(target, replace=replace)
-    found = Server(at.house).get("/graph")
+    found = Server(at.services).get("/graph")
     text = json.dumps(found, indent=2, ensure_ascii=False)
     if target is None:
         at.data(found, text)

@@ -11,20 +11,20 @@ from typing import Annotated, Any, Final, Literal
 from cyclopts import App, Parameter
 
 from portico.gateway.core.errors import ToolSaidNo
-from portico.interfaces.cli.errors import ApprovalNeeded, BadUsage
-from portico.interfaces.cli.server import Refused, Server, path_to
+from portico.interfaces.cli.errors import ApprovalNeeded, InvalidUsage
+from portico.interfaces.cli.server import Refused, Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 
 
 def named_values(pairs: Iterable[str]) -> dict[str, Any]:
-    """A value that is JSON is taken as that, anything else as a text. Raises `BadUsage`."""
+    """A value that is JSON is taken as that, anything else as a text. Raises `InvalidUsage`."""
     found: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not name or not equals:
-            raise BadUsage(f"{pair!r} is not NAME=VALUE.")
+            raise InvalidUsage(f"{pair!r} is not NAME=VALUE.")
         try:
             found[name] = json.loads(value)
         except ValueError:
@@ -39,7 +39,7 @@ def whole_result(server: Server, result: str) -> str:
 def _pages(server: Server, result: str) -> Iterator[str]:
     number, many = 0, 1
     while number < many:
-        found = server.get(path_to("results", result), page=number + 1)
+        found = server.get(api_path("results", result), page=number + 1)
         yield found["text"]
         number, many = number + 1, found["pages"]
 
@@ -90,11 +90,11 @@ Effect = Literal[
     "irreversible",
     "unknown",
 ]
-Standing = Literal["live", "pending", "new", "changed", "refused", "gone"]
+ToolState = Literal["live", "pending", "new", "changed", "refused", "gone"]
 
 
 @app.command(name="list", sort_key=1)
-def list_(*, server: str | None = None, standing: Standing | None = None, at: At) -> None:
+def list_(*, server: str | None = None, standing: ToolState | None = None, at: At) -> None:
     """Every tool: whether it can be used, what it can change, what it costs.
 
     Parameters
@@ -104,7 +104,7 @@ def list_(*, server: str | None = None, standing: Standing | None = None, at: At
     standing
         Only those that are live, or that wait: pending, new, changed, refused, gone.
     """
-    found = list(Server(at.house).pages("/tools", server=server, standing=standing))
+    found = list(Server(at.services).pages("/tools", server=server, standing=standing))
     columns = ["tool", "standing", "effect", "call_with", "tokens"]
     at.table(columns, found, {"data": found}, right=["tokens"])
 
@@ -118,12 +118,12 @@ def show(tool: str, /, *, at: At) -> None:
     tool
         server.tool
     """
-    found = Server(at.house).get(path_to("tools", tool))
+    found = Server(at.services).get(api_path("tools", tool))
     if at.json:
         at.data(found, "")
         return
     definition, returns = found.pop("definition"), found.pop("returns")
-    at.facts(found)
+    at.details(found)
     print()
     print(definition.get("description") or "No description.")
     print()
@@ -149,7 +149,7 @@ def effect(tools: str, effect: Effect, /, *, at: At) -> None:
     effect
         pure < local_read < external_read < local_write < external_write < irreversible < unknown.
     """
-    found = Server(at.house).put("/effects", {"tools": tools, "effect": effect})
+    found = Server(at.services).put("/effects", {"tools": tools, "effect": effect})
     at.table(["tool", "before", "after"], found, {"data": found})
 
 
@@ -178,8 +178,8 @@ def search(
         How many at most.
     """
     if limit < 1:
-        raise BadUsage("--limit is 1 or more.")
-    found = Server(at.house).post("/search", {"queries": [*queries], "budget": budget})
+        raise InvalidUsage("--limit is 1 or more.")
+    found = Server(at.services).post("/search", {"queries": [*queries], "budget": budget})
     found["hits"] = found["hits"][:limit]
     if budget is not None:
         at.data(found, found["text"])
@@ -226,7 +226,7 @@ def call(
         away.
     """
     arguments = {**_object(input_), **named_values(pairs)}
-    server = Server(at.house, context=context)
+    server = Server(at.services, context=context)
     with at.working(f"calling {tool}") as progress:
         answer = _answered(server, tool, arguments, progress, wait=wait)
         text = "" if at.json else _text(server, answer)
@@ -276,9 +276,9 @@ def _object(text: str | None) -> JsonObject:
     try:
         found = json.loads(_read(text))
     except (ValueError, OSError) as error:
-        raise BadUsage(f"--input cannot be read: {error}.") from error
+        raise InvalidUsage(f"--input cannot be read: {error}.") from error
     if not isinstance(found, dict):
-        raise BadUsage("--input is a JSON object.")
+        raise InvalidUsage("--input is a JSON object.")
     return found
 
 

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portico.interfaces.cli.errors import BadUsage, FileInTheWay, NeedsYes
+from portico.interfaces.cli.errors import ConfirmationRequired, FileInTheWay, InvalidUsage
 from portico.interfaces.cli.terminal import At, Terminal, human_size
 from portico.kernel.errors import PorticoError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from portico.interfaces.cli.services import ConnectedClient, Ended, Estate, Left
+    from portico.interfaces.cli.services import ConnectedClient, Ended, Estate, Leftover
     from portico.kernel.json import JsonObject, JsonValue
 
 _WORD = "purge"
@@ -41,7 +41,7 @@ async def uninstall(
     yes
         Do not ask.
     """
-    doors = at.house.uninstalling()
+    doors = at.services.uninstalling()
     estate = doors.estate() if purge else None
     if backup is not None:
         _see_that_it_would_stay(backup, estate)
@@ -69,7 +69,7 @@ async def uninstall(
         "not_in_backup": [] if backup is None else [*_opens(estate)],
         **_in_json(estate),
     }
-    stuck: Sequence[Left] = ()
+    stuck: Sequence[Leftover] = ()
     if estate is not None:
         with at.working("removing") as progress:
             stuck = doors.purge(estate, progress)
@@ -79,7 +79,7 @@ async def uninstall(
 
 
 def _tried(at: Terminal, estate: "Estate | None") -> "JsonObject":
-    running = [each.pid for each in at.house.keeping().servers()]
+    running = [each.pid for each in at.services.keeping().servers()]
     whom = f"process {', '.join(map(str, running))}" if running else "it does not run"
     at.say(f"Would be stopped: the server ({whom}) and a database of ours that runs.")
     if estate is None:
@@ -94,7 +94,7 @@ def _disconnect(at: Terminal) -> "list[JsonValue]":
 
     taken: list[JsonValue] = []
     with suppress(PorticoError):
-        connecting = at.house.connecting()
+        connecting = at.services.connecting()
         for removal in connecting.ours(None):
             if not removal.foreign:
                 take_out(at, connecting, removal, yes=False)
@@ -104,12 +104,14 @@ def _disconnect(at: Terminal) -> "list[JsonValue]":
 
 
 def _see_that_it_would_stay(backup: Path, estate: "Estate | None") -> None:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     if estate is None:
-        raise BadUsage("Nothing is removed, so nothing is backed up.", fix="portico db backup")
+        raise InvalidUsage("Nothing is removed, so nothing is backed up.", fix="portico db backup")
     whole = backup.absolute()
     if any(whole.is_relative_to(each.path) for each in estate.belongings):
-        raise BadUsage(f"{backup} would be removed with the rest.", fix="Name a file elsewhere.")
+        raise InvalidUsage(
+            f"{backup} would be removed with the rest.", fix="Name a file elsewhere."
+        )
 
 
 def _show(estate: "Estate", at: Terminal) -> None:
@@ -122,12 +124,12 @@ def _show(estate: "Estate", at: Terminal) -> None:
 
 
 def _agreed(at: Terminal, backup: Path | None, *, yes: bool) -> Path | None:
-    """The file to write a backup to, if one is wanted. Raises `NeedsYes`."""
+    """The file to write a backup to, if one is wanted. Raises `ConfirmationRequired`."""
     if yes:
         return backup
     question = "All of this is removed for good."
     if at.ask(f"{question} To go on, type the word {_WORD}:") != _WORD:
-        raise NeedsYes(question)
+        raise ConfirmationRequired(question)
     if backup is None and at.confirm("Write a backup of the database here first?"):
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")  # noqa: TID251 # the name of a file
         return Path.cwd() / f"portico-{stamp}.dump"
@@ -136,11 +138,11 @@ def _agreed(at: Terminal, backup: Path | None, *, yes: bool) -> Path | None:
 
 async def _back_up(at: Terminal, file: Path, estate: "Estate") -> None:
     _see_that_it_is_new(file)
-    store = at.house.store()
+    store = at.services.store()
     with at.working("backing up") as progress:
         try:
             await store.start(create=False, progress=progress)
-            await at.house.archive().back_up(file)
+            await at.services.archive().back_up(file)
         finally:
             await store.release()
     at.say(f"Backup: {file} ({_size(file)}).")
@@ -159,10 +161,10 @@ def _opens(estate: "Estate | None") -> "list[str]":
 
 
 def _see_that_they_go_on(at: Terminal, *, yes: bool) -> None:
-    """Raises `NeedsYes`."""
+    """Raises `ConfirmationRequired`."""
     question = "Remove all of it now?"
     if not yes and not at.confirm(question):
-        raise NeedsYes(question)
+        raise ConfirmationRequired(question)
 
 
 def _see_that_it_is_new(file: Path) -> None:
@@ -176,10 +178,10 @@ def _size(file: Path) -> str:
 
 
 async def _stop(at: Terminal) -> "tuple[Sequence[Ended], bool, bool]":
-    keeping = at.house.keeping()
+    keeping = at.services.keeping()
     with at.working("ending the server") as progress:
         ended = keeping.end(progress)
-        stopped = await at.house.uninstalling().stop_database()
+        stopped = await at.services.uninstalling().stop_database()
         untold = keeping.remove_at_login()
     at.say("Stopped the server." if ended else "The server was not running.")
     if stopped:
@@ -198,7 +200,7 @@ def _told(
         at.say("Take it out there: portico disconnect --all --yes, or by hand.")
     named: list[JsonValue] = [{"client": each.title, "file": each.file} for each in clients]
     if at.json:
-        at.facts({**facts, "clients": named, "package": package})
+        at.details({**facts, "clients": named, "package": package})
     else:
         print(f"To remove the program itself: {package}")
 
@@ -216,7 +218,7 @@ def _in_json(estate: "Estate | None") -> "JsonObject":
     }
 
 
-def _see_that_nothing_is_stuck(stuck: "Sequence[Left]") -> None:
+def _see_that_nothing_is_stuck(stuck: "Sequence[Leftover]") -> None:
     """Raises `NotRemoved`."""
     from portico.interfaces.cli.services import NotRemoved
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
-from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.errors import InvalidUsage
 from portico.interfaces.cli.services import (
+    CliServices,
     DidNotStart,
-    House,
     StartedBy,
     StillStarting,
     Whereabouts,
@@ -23,7 +23,14 @@ from portico.interfaces.cli.services import (
 from portico.interfaces.cli.terminal import At, Terminal
 
 if TYPE_CHECKING:
-    from portico.interfaces.cli.services import AtLogin, Ended, Keeper, Keeping, Launched, Running
+    from portico.interfaces.cli.services import (
+        AtLogin,
+        Ended,
+        Keeping,
+        Launched,
+        Running,
+        SupervisorStatus,
+    )
     from portico.kernel.json import JsonObject, JsonValue
 
 _TO_START: Final = 300.0
@@ -38,7 +45,7 @@ class Started:
     """It ran before, or somebody else was about to start it."""
 
 
-def bring_up(house: House) -> Started:
+def bring_up(house: CliServices) -> Started:
     """Until it is ready. What did not come up the first time is not left to try on.
 
     Raises `DidNotStart`, `StillStarting`, `NoBackground`, `NotProvisioned`.
@@ -58,11 +65,11 @@ class _Watch:
 
     where: Whereabouts
     keeping: "Keeping"
-    before: "Keeper | None"
+    before: "SupervisorStatus | None"
     """The keeper that was found when we came, or what was left of it."""
 
     @property
-    def kept(self) -> "Keeper | None":
+    def kept(self) -> "SupervisorStatus | None":
         keeper = self.keeping.keeper()
         return keeper if keeper is not None and keeper.alive else None
 
@@ -72,7 +79,7 @@ class _Watch:
         return self.kept is not None or any(each.url == here for each in self.keeping.servers())
 
     @property
-    def news(self) -> "Keeper | None":
+    def news(self) -> "SupervisorStatus | None":
         """Of what has happened since we came: what was given up long ago is no reason not to start,
         nor why we did not."""
         keeper = self.keeping.keeper()
@@ -148,17 +155,17 @@ def up(
         Keep it up from here, until Ctrl-C, as a service manager wants it.
     """
     if print_only:
-        unit = at.house.keeping().at_login()
+        unit = at.services.keeping().at_login()
         at.data({"file": str(unit.file), "text": unit.text}, unit.text.rstrip())
         return
     if foreground:
         _stay(at)
         return
-    facts = _up(at.house, at)
+    facts = _up(at.services, at)
     if at_login:
         facts |= _told_to_start(at)
     if at.json:
-        at.facts(facts)
+        at.details(facts)
 
 
 def down(*, at_login: bool = False, at: At) -> None:
@@ -173,24 +180,24 @@ def down(*, at_login: bool = False, at: At) -> None:
     if at_login:
         facts["at_login_removed"] = _untold(at)
     if at.json:
-        at.facts(facts)
+        at.details(facts)
 
 
 def restart(*, at: At) -> None:
     """End the server and start it in the background, at the same address, with the settings as
     they are now."""
-    house, now = at.house, _to_restart(at.house)
+    house, now = at.services, _to_restart(at.services)
     ended = _ended(at, only=now.url) if now is not None else ()
-    kept = {} if now is None else now.kept
+    kept = {} if now is None else now.unsaved_settings
     if flags := {path: value for path, value in kept.items() if _from_a_file(house, path)}:
         house = house.with_flags(config=None, flags=flags)
     facts = _up(house, at)
     facts["ended"] = [_in_json(each) for each in ended]
     if at.json:
-        at.facts(facts)
+        at.details(facts)
 
 
-def _to_restart(house: House) -> "Running | Keeper | None":
+def _to_restart(house: CliServices) -> "Running | SupervisorStatus | None":
     """The one that is kept up, or else the one at our address, or the only one."""
     keeping, url = house.keeping(), house.whereabouts().server_url
     keeper, servers = keeping.keeper(), keeping.servers()
@@ -200,21 +207,21 @@ def _to_restart(house: House) -> "Running | Keeper | None":
     return here[0] if len(here) == 1 else None
 
 
-def _from_a_file(house: House, path: str) -> bool:
+def _from_a_file(house: CliServices, path: str) -> bool:
     """What is said here and now is stronger than what was said when it was started."""
     return not house.setting(path).origin.startswith(("environment", "flag"))
 
 
 def _stay(at: Terminal) -> None:
-    keeping = at.house.keeping()
-    keeper, url = keeping.keeper(), at.house.whereabouts().server_url
+    keeping = at.services.keeping()
+    keeper, url = keeping.keeper(), at.services.whereabouts().server_url
     if (keeper is not None and keeper.alive) or any(each.url == url for each in keeping.servers()):
         at.say(f"Portico runs already at {url}.")
         return
     keeping.stay()
 
 
-def _up(house: House, at: Terminal) -> "dict[str, JsonValue]":
+def _up(house: CliServices, at: Terminal) -> "dict[str, JsonValue]":
 
     with at.working("starting the server"):
         started = bring_up(house)
@@ -224,7 +231,7 @@ def _up(house: House, at: Terminal) -> "dict[str, JsonValue]":
     if not at.json:
         print(f"Portico {'runs already' if started.already else 'runs'} at {started.url}")
         print(f"Its log: {where.log_file or 'none is kept'}")
-    for hint in _hints(at.house, house, started.url, kept=kept):
+    for hint in _hints(at.services, house, started.url, kept=kept):
         at.say(hint)
     if started.already and _changed_since(where.config_file, keeping.servers(), started.url):
         at.say(
@@ -247,7 +254,7 @@ def _changed_since(file: Path, servers: "Sequence[Running]", url: str) -> bool:
     return file.stat().st_mtime > min(began).timestamp() + _A_MOMENT
 
 
-def _hints(usual: House, house: House, url: str, *, kept: bool) -> Sequence[str]:
+def _hints(usual: CliServices, house: CliServices, url: str, *, kept: bool) -> Sequence[str]:
     usual_url, wanted = usual.whereabouts().server_url, house.whereabouts().server_url
     hints = []
     if not kept:
@@ -276,7 +283,7 @@ def _down(at: Terminal) -> "dict[str, JsonValue]":
 def _ended(at: Terminal, *, only: str | None = None) -> "Sequence[Ended]":
     import asyncio
 
-    keeping = at.house.keeping()
+    keeping = at.services.keeping()
     with at.working("ending the server") as progress:
         ended = keeping.end(progress, only=only)
         left = asyncio.run(keeping.settle())
@@ -299,7 +306,7 @@ def _in_json(ended: "Ended") -> "JsonObject":
 
 
 def _told_to_start(at: Terminal) -> "JsonObject":
-    unit, done = at.house.keeping().at_login(), at.house.keeping().write_at_login()
+    unit, done = at.services.keeping().at_login(), at.services.keeping().write_at_login()
     at.say(f"Wrote {unit.file}")
     if done:
         at.say("From now on it is started when you log in.")
@@ -326,7 +333,7 @@ def _warnings(unit: "AtLogin") -> Sequence[str]:
 
 
 def _untold(at: Terminal) -> bool:
-    keeping = at.house.keeping()
+    keeping = at.services.keeping()
     there = keeping.remove_at_login()
     file = keeping.at_login().file
     at.say(f"Removed {file}" if there else f"It was not started at login: there is no {file}")
@@ -355,13 +362,13 @@ def serve(
         Who looks after it; said by `portico up`.
     """
     flags = {"server.host": host, "server.port": port, "log.level": log_level}
-    house = at.house.with_flags(config=None, flags=flags)
+    house = at.services.with_flags(config=None, flags=flags)
     announced: list[str] = []
 
     def announce(url: str) -> None:
         announced.append(url)
         at.say(f"Portico {house.version} on {url}  (Ctrl-C stops it)")
-        if port is not None and port != at.house.setting("server.port").value:
+        if port is not None and port != at.services.setting("server.port").value:
             at.say(
                 f"Other commands find it with PORTICO_SERVER__PORT={port} in their environment,"
                 f" or by: portico config set server.port {port}"
@@ -417,7 +424,7 @@ async def stdio(  # noqa: PLR0913 # each is an option of its own
     """
     from portico.interfaces.cli.stdio_proxy import Link, PipedOutput, Pump, lines_of_input
 
-    where = at.house.whereabouts()
+    where = at.services.whereabouts()
     path = _path(server, "bridge" if bridge else face)
     if start and where.remote is None:
         # Before the key is looked for: a server that starts leaves one where there is none yet.
@@ -427,21 +434,21 @@ async def stdio(  # noqa: PLR0913 # each is an option of its own
 
 
 def _path(server: str | None, face: Face) -> str:
-    """Raises `BadUsage`."""
+    """Raises `InvalidUsage`."""
     if face != "gateway" and server is not None:
-        raise BadUsage(f"--face {face} and --server are two doors.", fix="Say one of them.")
+        raise InvalidUsage(f"--face {face} and --server are two doors.", fix="Say one of them.")
     if server is None:
         return _DOORS[face]
-    from portico.interfaces.cli.server import path_to
+    from portico.interfaces.cli.server import api_path
 
-    return path_to("mcp", "servers", server)
+    return api_path("mcp", "servers", server)
 
 
 async def _started(at: Terminal) -> None:
     """It stays when this process ends: others may be using it by then. Raises `DidNotStart`,
     `StillStarting`, `NoBackground`."""
 
-    if await asyncio.to_thread(ready, at.house.whereabouts()):
+    if await asyncio.to_thread(ready, at.services.whereabouts()):
         return
     at.say("Portico is not running yet; starting it …")
-    await asyncio.to_thread(bring_up, at.house)
+    await asyncio.to_thread(bring_up, at.services)

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from portico.interfaces.cli.keystrokes import Inbox
-from portico.interfaces.cli.server import RESET, Following, Server, path_to
-from portico.interfaces.cli.server import Told as ServerTold
+from portico.interfaces.cli.server import RESET, Following, Server, api_path
+from portico.interfaces.cli.server import ReceivedEvent as ServerTold
 from portico.interfaces.cli.tools import whole_result
 from portico.interfaces.cli.untrusted_text import visible
 from portico.interfaces.cli.workflow_view import (
@@ -62,7 +62,7 @@ def reported(
         status=report["status"],
         steps={step.id: step for step in steps},
         critical=frozenset(report["critical_path"]),
-        began=_moment(report["started_at"]),
+        started=_moment(report["started_at"]),
         ended=_moment(report["finished_at"]),
         as_of=as_of,
         output=report["output"],
@@ -111,14 +111,14 @@ def _step(told: Told, before: StepView | None) -> StepView:
         needs=tuple(told["needs"]),
         state=state,
         why=_failure(told["error"]) or _clean(told["why"]),
-        began=_moment(told["started_at"]) or _began_before(before, state),
+        started=_moment(told["started_at"]) or _began_before(before, state),
         ended=ended,
         waits=_closed(before.waits, ended) if before is not None else (),
         tries=told["tries"],
         items=None if items is None else Items(items["all"], items["over"], items["failed"]),
         progress=None if before is None else before.progress,
         asking={} if state.over else asking,
-        given={part: _called(call) for part, call in told.get("called_with", {}).items()},
+        arguments={part: _called(call) for part, call in told.get("called_with", {}).items()},
     )
 
 
@@ -130,23 +130,23 @@ def _called(call: Told) -> str:
 
 
 def _began_before(before: StepView | None, state: State) -> datetime | None:
-    return before.began if before is not None and not state.over else None
+    return before.started if before is not None and not state.over else None
 
 
 def _since_ready(
     step: StepView, ends: Mapping[str, datetime | None], began: datetime | None
 ) -> StepView:
     """One that runs began when the last that it needs had ended: nothing else is waited for."""
-    if step.state is not State.RUNNING or step.began is not None:
+    if step.state is not State.RUNNING or step.started is not None:
         return step
     needed = [end for end in map(ends.get, step.needs) if end is not None]
-    return replace(step, began=max(needed, default=began))
+    return replace(step, started=max(needed, default=began))
 
 
 def _of_run(view: WorkflowView, kind: str, at: datetime, *, old: bool) -> WorkflowView:
     status = view.status if old else _RUN[kind]
     parked = [*_closed(view.parked, at), *([Wait(at)] if kind == "run.waiting" else [])]
-    return replace(view, status=status, parked=parked, began=view.began or _start(kind, at))
+    return replace(view, status=status, parked=parked, started=view.started or _start(kind, at))
 
 
 def _start(kind: str, at: datetime) -> datetime | None:
@@ -155,13 +155,13 @@ def _start(kind: str, at: datetime) -> datetime | None:
 
 def _started(step: StepView, name: str, at: datetime, _facts: Told) -> StepView:
     waits = _over(step, name, at)
-    return replace(step, state=State.RUNNING, began=step.began or at, ended=None, waits=waits)
+    return replace(step, state=State.RUNNING, started=step.started or at, ended=None, waits=waits)
 
 
 def _done(step: StepView, name: str, at: datetime, facts: Told) -> StepView:
     """One of many that is done is not the whole step; nor is one of the steps inside it."""
     began = at - timedelta(seconds=facts.get("seconds") or 0.0)
-    known = replace(step, began=step.began or began, waits=_over(step, name, began))
+    known = replace(step, started=step.started or began, waits=_over(step, name, began))
     if name == step.id and step.items is None:
         return replace(known, state=State.DONE, ended=at, asking={})
     items = step.items
@@ -173,7 +173,7 @@ def _done(step: StepView, name: str, at: datetime, facts: Told) -> StepView:
 def _failed(step: StepView, name: str, at: datetime, facts: Told) -> StepView:
     """Whether what failed is tried again, or stood in for, the report says."""
     began = at - timedelta(seconds=facts.get("seconds") or 0.0)
-    return _settled(replace(step, began=step.began or began), name)
+    return _settled(replace(step, started=step.started or began), name)
 
 
 def _whole_done(step: StepView, _name: str, at: datetime, _facts: Told) -> StepView:
@@ -225,8 +225,8 @@ def _asks(step: StepView, state: State, name: str, at: datetime, approval: str |
     waits = (*_closed(step.waits, at), Wait(at))
     others = {part: it for part, it in step.asking.items() if part != step.id}
     asking = {**others, name: approval}
-    began = step.began or at
-    return replace(step, state=state, began=began, ended=None, waits=waits, asking=asking)
+    began = step.started or at
+    return replace(step, state=state, started=began, ended=None, waits=waits, asking=asking)
 
 
 def _ended(step: StepView, state: State, at: datetime, why: str | None) -> StepView:
@@ -350,7 +350,7 @@ class Followed:
     @classmethod
     def of(cls, server: Server, run: str) -> "Followed":
         asked = _our_time()
-        report = server.get(path_to("workflows", run))
+        report = server.get(api_path("workflows", run))
         followed = cls(server, run, reported(report), report, Failures(server))
         followed._look(report, asked)
         return followed
@@ -371,7 +371,7 @@ class Followed:
             return
         try:
             asked = self.now()
-            self._look(self.server.get(path_to("workflows", self.run)), asked)
+            self._look(self.server.get(api_path("workflows", self.run)), asked)
             self.stale = False
         except PorticoError as error:
             if at_once or error.kind is not Kind.UNAVAILABLE:
@@ -415,7 +415,7 @@ def _listen(followed: Followed, inbox: Inbox[News]) -> None:
 
 def _hearing(followed: Followed, inbox: Inbox[News]) -> Iterator[News]:
     following = Following(followed.server, lambda text: inbox.put(Notice(text)))
-    for number, told in enumerate(following(path_to("runs", followed.run, "events"))):
+    for number, told in enumerate(following(api_path("runs", followed.run, "events"))):
         if number == 0:
             followed.met(following.began_at)
         yield told
@@ -424,7 +424,7 @@ def _hearing(followed: Followed, inbox: Inbox[News]) -> Iterator[News]:
 def _asking(followed: Followed) -> Iterator[News]:
     """What leaves no trace tells nothing by itself."""
     while True:
-        report = followed.server.get(path_to("workflows", followed.run), wait=1)
+        report = followed.server.get(api_path("workflows", followed.run), wait=1)
         if report["status"] in ENDED:
             return
         yield Bell()

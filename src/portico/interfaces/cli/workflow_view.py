@@ -59,7 +59,7 @@ class StepView:
     needs: Sequence[str] = ()
     state: State = State.PENDING
     why: str | None = None
-    began: datetime | None = None
+    started: datetime | None = None
     ended: datetime | None = None
     waits: Sequence[Wait] = ()
     tries: int = 0
@@ -70,7 +70,7 @@ class StepView:
     """Which of its parts, by name, need somebody: with the request for approval, or with none if
     nobody knows whether it was done."""
 
-    given: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
     """By part: what those were called with of which nobody knows whether they were done."""
 
     @property
@@ -87,7 +87,7 @@ class WorkflowView:
     steps: Mapping[str, StepView] = field(default_factory=dict)
     """In the plan's order."""
     critical: frozenset[str] = frozenset()
-    began: datetime | None = None
+    started: datetime | None = None
     ended: datetime | None = None
     parked: Sequence[Wait] = ()
     """When nothing of it ran, since it only waited for people."""
@@ -260,11 +260,15 @@ def axis(view: WorkflowView, now: datetime, width: int) -> Axis:
 
 def busy_spans(step: StepView, view: WorkflowView, now: datetime) -> Sequence[Span]:
     """When it ran: from its beginning to its end, without the time in which it waited."""
-    if step.began is None:
+    if step.started is None:
         return []
     waits = _waits(step, view)
     end = step.ended or now
-    edges = [step.began, *(edge for wait in waits for edge in (wait.since, wait.until or end)), end]
+    edges = [
+        step.started,
+        *(edge for wait in waits for edge in (wait.since, wait.until or end)),
+        end,
+    ]
     places = [since(view, moment) for moment in edges]
     spans = [*zip(places[::2], places[1::2], strict=True)]
     return spans[:-1] if waits and waits[-1].until is None else spans
@@ -278,9 +282,9 @@ def wait_spans(step: StepView, view: WorkflowView, now: datetime) -> Sequence[Sp
 def _waits(step: StepView, view: WorkflowView) -> Sequence[Wait]:
     """Of one that is done for each of many, some may wait while others run: it waits while the
     whole workflow does."""
-    if step.items is None or step.began is None:
+    if step.items is None or step.started is None:
         return step.waits
-    began, ended = step.began, step.ended
+    began, ended = step.started, step.ended
     return [
         wait
         for wait in view.parked
@@ -289,7 +293,7 @@ def _waits(step: StepView, view: WorkflowView) -> Sequence[Wait]:
 
 
 def since(view: WorkflowView, moment: datetime) -> float:
-    return 0.0 if view.began is None else max((moment - view.began).total_seconds(), 0.0)
+    return 0.0 if view.started is None else max((moment - view.started).total_seconds(), 0.0)
 
 
 def _merged(spans: Iterable[Span]) -> Sequence[Span]:
@@ -502,7 +506,9 @@ def notes(step: StepView, run: str) -> Sequence[Note]:
     told = [
         note
         for part, request in some
-        for note in _about(_asked(part, request, run, alone=part == step.id), step.given.get(part))
+        for note in _about(
+            _asked(part, request, run, alone=part == step.id), step.arguments.get(part)
+        )
     ]
     more = len(step.asking) - len(some)
     return [*told, *([Note(f"and {more} more")] if more else [])]
@@ -512,13 +518,13 @@ def given_to(view: WorkflowView, part: str) -> str:
     """What a part was called with of which nobody knows whether it was done; its tool at least."""
     for step in view.steps.values():
         if part in step.asking:
-            return step.given.get(part, step.tool)
+            return step.arguments.get(part, step.tool)
     return ""
 
 
 def at_work(view: WorkflowView, now: datetime) -> str:
     """How long it has taken, on the whole."""
-    return "" if view.began is None else brief(since(view, view.ended or now))
+    return "" if view.started is None else brief(since(view, view.ended or now))
 
 
 def uncertain_parts(view: WorkflowView) -> Sequence[str]:

@@ -19,7 +19,7 @@ from rich.text import Text
 from portico.interfaces.cli.approval_watch import watched as approvals_watched
 from portico.interfaces.cli.keystrokes import Inbox, Keyboard
 from portico.interfaces.cli.run_text import SHORT as SHORT_ID
-from portico.interfaces.cli.server import Told, path_to
+from portico.interfaces.cli.server import ReceivedEvent, api_path
 from portico.interfaces.cli.terminal import Terminal
 from portico.interfaces.cli.workflow_events import Bell, Followed, News, Notice, Over, listening
 from portico.interfaces.cli.workflow_view import (
@@ -164,7 +164,7 @@ def _head(canvas: _Canvas) -> Text:
 
 
 def _ruler(canvas: _Canvas) -> Sequence[Text]:
-    if canvas.line is None or canvas.view.began is None or not canvas.view.steps:
+    if canvas.line is None or canvas.view.started is None or not canvas.view.steps:
         return []
     margin = " " * (canvas.frame.width - canvas.took - len(_GAP) - canvas.line.width)
     return [Text(f"{margin}{ruler(canvas.line)}".rstrip(), style="dim")]
@@ -352,7 +352,7 @@ class _Watch:
 
     def _one(self, news: str | News) -> None:
         match news:
-            case Told() | Bell():
+            case ReceivedEvent() | Bell():
                 self.followed.take(news)
                 self.notice = self.notice if self.sure else ""
             case Notice(text):
@@ -396,7 +396,7 @@ class _Watch:
     def _send(self, verb: str, body: object = None) -> None:
         server, run = self.followed.server, self.followed.run
         try:
-            server.post(path_to("workflows", run, verb), body)
+            server.post(api_path("workflows", run, verb), body)
         except PorticoError as error:
             self.notice = str(error)
         self.followed.stale = True

@@ -9,11 +9,17 @@ from typing import Annotated, Any, Final, Literal
 from cyclopts import App, Parameter
 
 from portico.engine.core.errors import RunNotFound
-from portico.interfaces.cli.errors import BadUsage, Exit, NeedsYes, WorkflowNotDone, WorkflowWaits
+from portico.interfaces.cli.errors import (
+    ConfirmationRequired,
+    Exit,
+    InvalidUsage,
+    WorkflowNotDone,
+    WorkflowWaits,
+)
 from portico.interfaces.cli.plan_files import (
-    Given,
     NameGiven,
     PlanGiven,
+    PlanSource,
     ProgramGiven,
     SuggestionGiven,
     arguments_set,
@@ -24,8 +30,8 @@ from portico.interfaces.cli.plan_files import (
 )
 from portico.interfaces.cli.run_text import LATEST, SHORT, find_run, named
 from portico.interfaces.cli.run_text import took as run_took
-from portico.interfaces.cli.server import Server, path_to
-from portico.interfaces.cli.server import Told as ServerTold
+from portico.interfaces.cli.server import ReceivedEvent as ServerTold
+from portico.interfaces.cli.server import Server, api_path
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal
 from portico.interfaces.cli.tools import whole_result
 from portico.interfaces.cli.workflow_events import Bell, Followed, Notice, Over, heard, listening
@@ -42,7 +48,8 @@ from portico.kernel.errors import PorticoError
 
 
 def find_workflow(server: Server, text: str) -> str:
-    """The run's whole id; a program's is found among all runs. Raises `RunNotFound`, `BadUsage`."""
+    """The run's whole id; a program's is found among all runs. Raises `RunNotFound`,
+    `InvalidUsage`."""
     lines = islice(server.pages("/workflows"), LATEST)
     try:
         return named(text, (str(each["run"]) for each in lines))
@@ -206,11 +213,11 @@ def show_workflow(server: Server, run: str, at: Terminal) -> None:
         at.data(followed.report, "")
         return
     if not followed.inline:
-        for event in server.pages(path_to("runs", run, "events")):
+        for event in server.pages(api_path("runs", run, "events")):
             followed.view = heard(followed.view, event)
         followed.refresh(at_once=True)
     _draw(followed, at)
-    at.facts(_facts(followed.view, followed.report))
+    at.details(_facts(followed.view, followed.report))
 
 
 def _draw(followed: Followed, at: Terminal) -> None:
@@ -271,8 +278,8 @@ def list_(*, status: list[Status] | None = None, limit: int = 20, at: At) -> Non
         How many at most.
     """
     if limit < 1:
-        raise BadUsage("--limit must be at least 1.")
-    pages = Server(at.house).pages("/workflows", limit=min(limit, 200), status=status)
+        raise InvalidUsage("--limit must be at least 1.")
+    pages = Server(at.services).pages("/workflows", limit=min(limit, 200), status=status)
     found = list(islice(pages, limit))
     rows = [
         each
@@ -298,7 +305,7 @@ def show(run: str, /, *, at: At) -> None:
     run
         Its id, or six letters or more of its beginning or its end.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     show_workflow(server, find_workflow(server, run), at)
 
 
@@ -313,7 +320,7 @@ def watch(run: str, /, *, wait: bool = False, at: At) -> int:
     wait
         Also where nobody looks on: if it waits for somebody, until they have answered.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     return followed_to_the_end(server, find_workflow(server, run), at, events=True, stay=wait)
 
 
@@ -363,12 +370,12 @@ def fork(
         done anew. May be given several times.
     """
     if from_ is None and not set_:
-        raise BadUsage("Say from which step, or what to set.", fix="Such as: --from read")
-    server = Server(at.house)
+        raise InvalidUsage("Say from which step, or what to set.", fix="Such as: --from read")
+    server = Server(at.services)
     body: dict[str, Any] = {"arguments": arguments_set(set_ or [])}
     if from_ is not None:
         body["step"] = from_
-    made = server.post(path_to("workflows", find_workflow(server, run), "fork"), body)
+    made = server.post(api_path("workflows", find_workflow(server, run), "fork"), body)
     at.say(f"To look on: portico run --attach {made['run'][-SHORT:]}")
     at.data(made, made["run"])
 
@@ -386,9 +393,9 @@ def resolve(run: str, step: str, outcome: Literal["done", "retry", "skip"], /, *
     outcome
         done: it was; retry: it was not, do it; skip: it was not, leave it.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     body = {"step": step, "outcome": outcome}
-    found = server.post(path_to("workflows", find_workflow(server, run), "resolve"), body)
+    found = server.post(api_path("workflows", find_workflow(server, run), "resolve"), body)
     at.data(found, f"{found['run']} is {found['status']}.")
 
 
@@ -407,12 +414,14 @@ def save(name: str, file: str, /, *, description: str | None = None, at: At) -> 
     """
     what = given(file)
     if not isinstance(what, PlanGiven):
-        raise BadUsage("Only a plan can be saved.", fix="It is a file that ends in .toml or .json.")
+        raise InvalidUsage(
+            "Only a plan can be saved.", fix="It is a file that ends in .toml or .json."
+        )
     body: dict[str, Any] = {"plan": what.document}
     if description is not None:
         body["description"] = description
     with faults_located(what):
-        made = Server(at.house).put(path_to("saved-workflows", name), body)
+        made = Server(at.services).put(api_path("saved-workflows", name), body)
     at.data(made, made["tool"])
     at.say(f"To run it: portico run {name}; agents find it as a tool.")
 
@@ -426,9 +435,9 @@ def saved(name: str | None = None, /, *, at: At) -> None:
     name
         Which one; all of them, in a line each, if left away.
     """
-    server = Server(at.house)
+    server = Server(at.services)
     if name is not None:
-        _show_saved(server.get(path_to("saved-workflows", name)), at)
+        _show_saved(server.get(api_path("saved-workflows", name)), at)
         return
     lines = server.get("/saved-workflows")["data"]
     columns = ["name", "effect", "standing", "steps", "saved_at", "description"]
@@ -450,8 +459,8 @@ def remove(name: str, /, *, yes: bool = False, at: At) -> None:
     """
     question = f"Forget {name}? Whoever uses workflows.{name} will miss it."
     if not yes and not at.confirm(question):
-        raise NeedsYes(question)
-    Server(at.house).delete(path_to("saved-workflows", name))
+        raise ConfirmationRequired(question)
+    Server(at.services).delete(api_path("saved-workflows", name))
     at.data({"name": name}, f"{name} is gone.")
 
 
@@ -459,7 +468,7 @@ def _show_saved(found: dict[str, Any], at: At) -> None:
     if at.json:
         at.data(found, "")
         return
-    at.facts({key: value for key, value in found.items() if key not in _LONG})
+    at.details({key: value for key, value in found.items() if key not in _LONG})
     if found["plan"] is None:
         at.say("Its plan is not shown to you: of what it calls, your key may not use everything.")
     else:
@@ -467,8 +476,8 @@ def _show_saved(found: dict[str, Any], at: At) -> None:
 
 
 def _step_in(at: At, run: str, verb: str) -> None:
-    server = Server(at.house)
-    found = server.post(path_to("workflows", find_workflow(server, run), verb))
+    server = Server(at.services)
+    found = server.post(api_path("workflows", find_workflow(server, run), verb))
     at.data(found, f"{found['run']} is {found['status']}.")
 
 
@@ -540,9 +549,9 @@ def run(  # noqa: PLR0913 # one for each flag
     context
         The task that it is part of, as `portico contexts open` gives it.
     """
-    server = Server(at.house, context=context)
+    server = Server(at.services, context=context)
     if [file, attach, suggestion].count(None) != _OTHERS:
-        raise BadUsage(
+        raise InvalidUsage(
             "Say one thing to run: a file or a name, --suggestion, or --attach.",
             fix="portico run plan.toml",
         )
@@ -556,9 +565,9 @@ def run(  # noqa: PLR0913 # one for each flag
         _try_dry(server, what, at)
         return None
     if accept and isinstance(what, ProgramGiven):
-        raise BadUsage("A program has no edges to accept.")
+        raise InvalidUsage("A program has no edges to accept.")
     if intent is not None and not isinstance(what, PlanGiven):
-        raise BadUsage("Only of a plan in a file it is said what it is for.")
+        raise InvalidUsage("Only of a plan in a file it is said what it is for.")
     body = {"inputs": inputs, "mode": mode, "label": label, "accept": accept, "intent": intent}
     made = _started(server, what, {k: v for k, v in body.items() if v is not None}, key)
     name = str(made["run"])
@@ -569,7 +578,7 @@ def run(  # noqa: PLR0913 # one for each flag
     return followed_to_the_end(server, name, at, events=watch, stay=wait)
 
 
-def _changed(server: Server, what: Given, pairs: list[str]) -> Given:
+def _changed(server: Server, what: PlanSource, pairs: list[str]) -> PlanSource:
     """A saved workflow with other arguments is a plan of its own."""
     match what:
         case _ if not pairs:
@@ -579,13 +588,13 @@ def _changed(server: Server, what: Given, pairs: list[str]) -> Given:
         case NameGiven(name):
             return with_set(PlanGiven(_saved(server, name)), pairs)
         case ProgramGiven():
-            raise BadUsage("A program has no steps to set.", fix="Give it --input NAME=VALUE.")
+            raise InvalidUsage("A program has no steps to set.", fix="Give it --input NAME=VALUE.")
         case SuggestionGiven():
             fix = 'Write it down, change it and run that: portico plan "…" --write plan.toml'
-            raise BadUsage("A suggestion is run as it is.", fix=fix)
+            raise InvalidUsage("A suggestion is run as it is.", fix=fix)
 
 
-def _started(server: Server, what: Given, body: dict[str, Any], key: str | None) -> Any:  # noqa: ANN401 # JSON, as it is
+def _started(server: Server, what: PlanSource, body: dict[str, Any], key: str | None) -> Any:  # noqa: ANN401 # JSON, as it is
     match what:
         case PlanGiven():
             with faults_located(what):
@@ -598,7 +607,7 @@ def _started(server: Server, what: Given, body: dict[str, Any], key: str | None)
             return server.post("/workflows", {**body, "suggestion": suggestion}, key=key)
 
 
-def _try_dry(server: Server, what: Given, at: At) -> None:
+def _try_dry(server: Server, what: PlanSource, at: At) -> None:
     from portico.interfaces.cli.plans import show_dry
 
     match what:
@@ -607,9 +616,9 @@ def _try_dry(server: Server, what: Given, at: At) -> None:
         case NameGiven(name):
             plan = PlanGiven(_saved(server, name))
         case ProgramGiven():
-            raise BadUsage("What a program would do shows only when it runs.")
+            raise InvalidUsage("What a program would do shows only when it runs.")
         case SuggestionGiven():
-            raise BadUsage(
+            raise InvalidUsage(
                 "What it would do stands where it was suggested.",
                 fix='Write it down first: portico plan "…" --write plan.toml',
             )
@@ -618,8 +627,8 @@ def _try_dry(server: Server, what: Given, at: At) -> None:
 
 
 def _saved(server: Server, name: str) -> dict[str, Any]:
-    plan: dict[str, Any] | None = server.get(path_to("saved-workflows", name))["plan"]
+    plan: dict[str, Any] | None = server.get(api_path("saved-workflows", name))["plan"]
     if plan is None:
         fix = "Run it as it is; of what it calls, your key may not use everything."
-        raise BadUsage(f"The plan of {name} is not shown to you.", fix=fix)
+        raise InvalidUsage(f"The plan of {name} is not shown to you.", fix=fix)
     return plan

@@ -17,12 +17,12 @@ from portico.guard.core import principals
 from portico.interfaces.console import live, page, sessions
 from portico.interfaces.console.page import (
     GROUPS,
-    Desk,
-    House,
-    desk_of,
+    ConsoleServices,
+    PageContext,
     on_http_error,
     on_problem,
     on_unexpected,
+    page_context,
     part,
 )
 from portico.interfaces.console.screens import (
@@ -51,18 +51,18 @@ _LOOKED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PaletteResult:
     kind: str
     name: str
     path: str
     note: str = ""
 
 
-Search = Callable[[Desk, str], Awaitable[Sequence[Found]]]
+Search = Callable[[PageContext, str], Awaitable[Sequence[PaletteResult]]]
 
 
 async def show(request: Request) -> Response:
-    desk, text = desk_of(request), request.query_params.get("q", "").strip()[:200]
+    desk, text = page_context(request), request.query_params.get("q", "").strip()[:200]
     found = places(text)
     for search in _SEARCHES if text else ():
         try:
@@ -72,49 +72,56 @@ async def show(request: Request) -> Response:
     return part(request, "_palette.html", {"found": found, "text": text})
 
 
-def places(text: str) -> list[Found]:
+def places(text: str) -> list[PaletteResult]:
     low = text.casefold()
     return [
-        Found("Go to", place.name, place.path, f"g {place.key}")
+        PaletteResult("Go to", place.name, place.path, f"g {place.key}")
         for group in GROUPS
         for place in group.places
         if low in place.name.casefold()
     ]
 
 
-async def _tools(desk: Desk, text: str) -> Sequence[Found]:
-    looks = await desk.house.gateway.list_tools(desk.caller)
+async def _tools(desk: PageContext, text: str) -> Sequence[PaletteResult]:
+    looks = await desk.services.gateway.list_tools(desk.caller)
     named = [str(look.tool.ref) for look in looks]
-    return [Found("Tool", name, f"/tools/{quote(name, safe='')}") for name in _of(named, text)]
+    return [
+        PaletteResult("Tool", name, f"/tools/{quote(name, safe='')}") for name in _of(named, text)
+    ]
 
 
-async def _servers(desk: Desk, text: str) -> Sequence[Found]:
-    looks = await desk.house.gateway.list_servers(desk.caller)
+async def _servers(desk: PageContext, text: str) -> Sequence[PaletteResult]:
+    looks = await desk.services.gateway.list_servers(desk.caller)
     named = [look.server.name for look in looks]
-    return [Found("Server", name, f"/servers/{quote(name, safe='')}") for name in _of(named, text)]
+    return [
+        PaletteResult("Server", name, f"/servers/{quote(name, safe='')}")
+        for name in _of(named, text)
+    ]
 
 
-async def _agents(desk: Desk, text: str) -> Sequence[Found]:
-    listed = await desk.house.agents.list_agents(
+async def _agents(desk: PageContext, text: str) -> Sequence[PaletteResult]:
+    listed = await desk.services.agents.list_agents(
         desk.caller, AgentFilter(), after=None, limit=_LOOKED
     )
     named = [agent.spec.name for agent in listed]
-    return [Found("Agent", name, f"/agents/{quote(name, safe='')}") for name in _of(named, text)]
+    return [
+        PaletteResult("Agent", name, f"/agents/{quote(name, safe='')}") for name in _of(named, text)
+    ]
 
 
-async def _talks(desk: Desk, text: str) -> Sequence[Found]:
-    talk = desk.house.bridge.talk
+async def _talks(desk: PageContext, text: str) -> Sequence[PaletteResult]:
+    talk = desk.services.bridge.talk
     projects = await talk.list_projects(desk.caller, limit=_LOOKED)
     conversations = await talk.list_conversations(desk.caller, limit=_LOOKED)
     low = text.casefold()
     return [
         *(
-            Found("Project", each.name, f"/bridge/{each.id}")
+            PaletteResult("Project", each.name, f"/bridge/{each.id}")
             for each in projects
             if low in each.name.casefold()
         ),
         *(
-            Found("Conversation", each.title, f"/bridge/{each.project}/{each.id}")
+            PaletteResult("Conversation", each.title, f"/bridge/{each.project}/{each.id}")
             for each in conversations
             if low in each.title.casefold()
         ),
@@ -152,7 +159,7 @@ SCREENS: Final = (
 
 async def _home(request: Request) -> Response:
     """Where there is most to do for whoever comes."""
-    answers = desk_of(request).caller.may(principals.Scope.APPROVALS_READ)
+    answers = page_context(request).caller.may(principals.Scope.APPROVALS_READ)
     return RedirectResponse("/inbox" if answers else "/runs", 303)
 
 
@@ -161,7 +168,7 @@ def every_route() -> list[Route]:
     return [Route("/", _home, methods=["GET"]), *frame, *SCREENS]
 
 
-def build(house: House) -> ASGIApp:
+def build(house: ConsoleServices) -> ASGIApp:
     app = Starlette(
         routes=every_route(),
         exception_handlers={

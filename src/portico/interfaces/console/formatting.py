@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Final
 
 from portico.gateway.core.calls import Phase
-from portico.gateway.core.catalog_snapshot import Standing
-from portico.gateway.core.servers import Hold, Http, Inside, Server
-from portico.gateway.servers import ServerLook
+from portico.gateway.core.catalog_snapshot import ToolStatus
+from portico.gateway.core.servers import ConfinementMode, Http, Inside, Server
+from portico.gateway.servers import ServerDetails
 from portico.kernel.json import JsonValue
 
 NOTHING: Final = "\u2013"
@@ -98,7 +98,7 @@ def as_json(value: JsonValue) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    words: str
+    text: str
     tone: str
     """Of the dot: ok, warn, bad, or none."""
     meaning: str = ""
@@ -118,19 +118,19 @@ _PHASES: Final[Mapping[Phase, State]] = {
 }
 
 
-def state_of(look: ServerLook) -> State:
+def state_of(look: ServerDetails) -> State:
     server = look.server
     return _not_in_use(look, server) or _in_use(look, server)
 
 
-def _not_in_use(look: ServerLook, server: Server) -> State | None:
+def _not_in_use(look: ServerDetails, server: Server) -> State | None:
     if server.gone_at is not None:
         return GONE
     if not server.enabled:
         return OFF
     if not server.may_start:
         return WAITS
-    if look.held.confinement.hold is Hold.REFUSED:
+    if look.held.confinement.mode is ConfinementMode.REFUSED:
         return State("no box", "bad", "There is no box on this machine, so it does not start.")
     if not server.approved:
         if server.failure is not None:
@@ -139,17 +139,17 @@ def _not_in_use(look: ServerLook, server: Server) -> State | None:
     return None
 
 
-def _in_use(look: ServerLook, server: Server) -> State:
-    waiting = look.tools.get(Standing.NEW, 0) + look.tools.get(Standing.CHANGED, 0)
-    phase = _PHASES[look.vitals.phase]
+def _in_use(look: ServerDetails, server: Server) -> State:
+    waiting = look.tools.get(ToolStatus.NEW, 0) + look.tools.get(ToolStatus.CHANGED, 0)
+    phase = _PHASES[look.health.phase]
     if server.failure is not None:
         return State("failed last", "bad", server.failure)
     if waiting:
         meaning = f"{waiting} of its tools are quarantined: new, or not as they were approved."
-        return State(f"{phase.words}, {waiting} quarantined", "warn", meaning)
+        return State(f"{phase.text}, {waiting} quarantined", "warn", meaning)
     if isinstance(server.launch, Inside):
         return State("part of Portico", "ok")
-    if isinstance(server.launch, Http) and look.vitals.phase is Phase.IDLE:
+    if isinstance(server.launch, Http) and look.health.phase is Phase.IDLE:
         return State("ready", "ok", "It is asked when somebody calls one of its tools.")
     return phase
 

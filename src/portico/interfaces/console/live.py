@@ -15,22 +15,22 @@ from starlette.routing import Route
 from portico.agents.core.conversations import Spoken
 from portico.agents.core.errors import AgentRunNotFound
 from portico.agents.core.events import (
-    Happening,
-    TextAdded,
-    ThoughtAdded,
-    ToolBegan,
-    ToolEnded,
-    ToolWaits,
-    TurnBegan,
-    TurnEnded,
+    AgentEvent,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallAwaitingApproval,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
 )
 from portico.bridge.core.conversations import ConversationId
 from portico.debate.core.debates import DebateId
-from portico.engine.core.errors import BadCursor, StoreUnavailable, TopicNotFound
-from portico.engine.core.event_log import Aside, Entry, Positions
+from portico.engine.core.errors import InvalidCursor, StoreUnavailable, TopicNotFound
+from portico.engine.core.event_log import Entry, EphemeralEvent, Positions
 from portico.engine.event_log import Subscription
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.page import Desk, desk_of, part, waiting
+from portico.interfaces.console.page import PageContext, page_context, part, waiting
 from portico.interfaces.http.agent_runs import NAMES, happening_json
 from portico.interfaces.http.streaming import (
     HEARTBEAT,
@@ -69,7 +69,7 @@ class TalkTopic:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises `BadId`."""
+        """Raises `InvalidId`."""
         run, _, known = text.removeprefix(PREFIX).partition("@")
         number = int(known) if known.isascii() and known.isdigit() and len(known) < 7 else 0
         return cls(RunId.parse(run), number)
@@ -82,18 +82,18 @@ class TalkTopic:
         """As pages are told it."""
         return f"{PREFIX}{self.run}"
 
-    def lacks(self, happening: Happening) -> bool:
+    def lacks(self, happening: AgentEvent) -> bool:
         """A turn is drawn as soon as it is written down, and its calls are made after that."""
         match happening:
-            case TurnBegan() | TurnEnded() | TextAdded() | ThoughtAdded():
+            case TurnStarted() | TurnFinished() | TextDelta() | ReasoningDelta():
                 return happening.turn > self.known
-            case ToolBegan() | ToolWaits() | ToolEnded():
+            case ToolCallStarted() | ToolCallAwaitingApproval() | ToolCallFinished():
                 return happening.turn >= self.known
             case _:
                 return True
 
 
-class Telling:
+class RunEventRenderer:
     """One run, in the words of pages. Each letter is told once a connection."""
 
     def __init__(self, topic: TalkTopic) -> None:
@@ -101,24 +101,24 @@ class Telling:
         self._text = Spoken()
         self._thought = Spoken()
 
-    def words(self, happening: Happening) -> bytes:
+    def words(self, happening: AgentEvent) -> bytes:
         """Empty where there is nothing new in it."""
         if not self._topic.lacks(happening):
             return b""
         facts = happening_json(happening)
-        if isinstance(happening, TextAdded | ThoughtAdded):
+        if isinstance(happening, TextDelta | ReasoningDelta):
             fresh = self._fresh(happening)
             if not fresh:
                 return b""
             offset = happening.offset + len(happening.text) - len(fresh)
             facts |= {"offset": offset, "text": fresh}
-        if isinstance(happening, ToolEnded):
+        if isinstance(happening, ToolCallFinished):
             del facts["text"]
         shown = {name: value for name, value in facts.items() if name not in _DRAWN}
         return told({"topic": self._topic.name, "type": NAMES[type(happening)], "facts": shown})
 
-    def _fresh(self, piece: TextAdded | ThoughtAdded) -> str:
-        if isinstance(piece, TextAdded):
+    def _fresh(self, piece: TextDelta | ReasoningDelta) -> str:
+        if isinstance(piece, TextDelta):
             self._text = self._text.after(piece)
             return self._text.fresh
         self._thought = self._thought.after(piece)
@@ -128,7 +128,7 @@ class Telling:
 class Talks:
     """All that a page follows, in line until it is sent."""
 
-    def __init__(self, desk: Desk, topics: Sequence[TalkTopic]) -> None:
+    def __init__(self, desk: PageContext, topics: Sequence[TalkTopic]) -> None:
         self._desk = desk
         self._topics = topics
         self._waiting: asyncio.Queue[bytes] = asyncio.Queue(_MOST)
@@ -159,10 +159,10 @@ class Talks:
             stir()
 
     async def _words(self, caller: Principal, topic: TalkTopic) -> AsyncIterator[bytes]:
-        telling, follow = Telling(topic), self._desk.house.agent_runs.follow_run
+        telling, follow = RunEventRenderer(topic), self._desk.services.agent_runs.follow_run
         async with aclosing(follow(caller, topic.run)) as happenings:
             async for each in happenings:
-                if words := telling.words(each.happening):
+                if words := telling.words(each.event):
                     yield words
 
 
@@ -185,7 +185,7 @@ class PageWords:
     """The engine's `Wording` for pages: every event has the same name, so that one listener in the
     page hears all of them."""
 
-    def told(self, happened: Entry | Aside) -> bytes:
+    def told(self, happened: Entry | EphemeralEvent) -> bytes:
         return told(event_json(happened))
 
     def marked(self, cursor: str, told: bytes) -> bytes:
@@ -196,7 +196,7 @@ class PageWords:
 
 
 async def follow(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     topics = [each for each in request.query_params.get("topics", "").split(",") if each][
         :_MOST_TOPICS
     ]
@@ -209,22 +209,22 @@ async def follow(request: Request) -> Response:
     return PageStream(desk, positions, conversations, debates, Talks(desk, talks))
 
 
-async def _positions(desk: Desk, topics: Sequence[str], after: str | None) -> Positions:
+async def _positions(desk: PageContext, topics: Sequence[str], after: str | None) -> Positions:
     """Where this page stood; or, for one that was just drawn, where everything ends now."""
-    caller, watch = desk.caller, desk.house.use.watch_topics
+    caller, watch = desk.caller, desk.services.use.watch_topics
     if not topics or not caller.may(Scope.EVENTS_READ):
         return {}
     if after is not None:
         try:
             return watch(caller, topics, after)
-        except BadCursor:
+        except InvalidCursor:
             pass  # of other topics, or from before our seal was changed: as if it were new
     return {topic: await _end(desk, topic) for topic in watch(caller, topics, None)}
 
 
-async def _end(desk: Desk, topic: str) -> int:
+async def _end(desk: PageContext, topic: str) -> int:
     try:
-        return (await desk.house.log.read(desk.caller, topic, after=0, limit=0)).position
+        return (await desk.services.log.read(desk.caller, topic, after=0, limit=0)).position
     except TopicNotFound:
         return 0
 
@@ -232,13 +232,13 @@ async def _end(desk: Desk, topic: str) -> int:
 class PageStream(Lasting):
     def __init__(
         self,
-        desk: Desk,
+        desk: PageContext,
         positions: Positions,
         conversations: Sequence[ConversationId],
         debates: Sequence[DebateId],
         talks: Talks,
     ) -> None:
-        super().__init__(desk.house.manners)
+        super().__init__(desk.services.manners)
         self._desk = desk
         self._positions = positions
         self._conversations = conversations
@@ -252,12 +252,12 @@ class PageStream(Lasting):
         caller = self._desk.caller
         async with AsyncExitStack() as open_ones:
             subscription = await open_ones.enter_async_context(
-                self._desk.house.tails.follow(caller, self._positions)
+                self._desk.services.tails.follow(caller, self._positions)
             )
             connection.follows(subscription)
             group = await open_ones.enter_async_context(asyncio.TaskGroup())
             tasks = [group.create_task(each) for each in self._rooms(subscription)]
-            tasks += map(group.create_task, self._talks.followed(subscription.stir))
+            tasks += map(group.create_task, self._talks.followed(subscription.wake))
             try:
                 await self._tell(connection, caller, subscription)
             finally:
@@ -303,7 +303,7 @@ class PageStream(Lasting):
         return (now.clearance, now.scopes) == (caller.clearance, caller.scopes)
 
     def _rooms(self, subscription: Subscription) -> Iterator[Coroutine[None, None, None]]:
-        house, caller = self._desk.house, self._desk.caller
+        house, caller = self._desk.services, self._desk.caller
         if self._conversations:
             news = house.bridge.talk.follow_conversations(caller, self._conversations)
             yield self._follow((str(each.conversation) async for each in news), subscription)
@@ -316,7 +316,7 @@ class PageStream(Lasting):
         try:
             async for topic in topics:
                 self._news[topic] = None
-                subscription.stir()
+                subscription.wake()
         except PorticoError:
             return
 
@@ -328,7 +328,7 @@ async def _always(topic: str, followed: AsyncIterator[object]) -> AsyncIterator[
 
 async def show_waiting(request: Request) -> Response:
     """The number in the menu: the only part that every page has."""
-    return part(request, "_waiting.html", {"waiting": await waiting(desk_of(request))})
+    return part(request, "_waiting.html", {"waiting": await waiting(page_context(request))})
 
 
 routes: Final = [

@@ -43,7 +43,7 @@ Room = TypeVar("Room")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class House:
+class ConsoleServices:
     """Without a text of its own: that would hold every vector of every index."""
 
     use: UseCases
@@ -90,8 +90,8 @@ AGAIN: Final = "portico.console.again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    house: House
+class PageContext:
+    services: ConsoleServices
     entry: Entry
     again: Callable[[], Awaitable[Entry]]
     """Who the same session makes of its bearer by now. Raises `NotAuthenticated`."""
@@ -109,22 +109,24 @@ class Desk:
         return replace(caller, place=f"console {place}") if free else caller
 
 
-def house_of(request: Request) -> House:
-    found: House = request.app.state.house
+def house_of(request: Request) -> ConsoleServices:
+    found: ConsoleServices = request.app.state.house
     return found
 
 
-def desk_of(request: Request) -> Desk:
+def page_context(request: Request) -> PageContext:
     """Raises `NotAuthenticated`."""
     entry = request.scope.get(ENTRY)
     if not isinstance(entry, Entry):
         raise NotAuthenticated
     house = house_of(request)
-    return Desk(house=house, entry=entry, again=request.scope[AGAIN], now=house.clock.now())
+    return PageContext(
+        services=house, entry=entry, again=request.scope[AGAIN], now=house.clock.now()
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NavItem:
     path: str
     name: str
     key: str
@@ -139,41 +141,41 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Group:
     name: str
-    places: tuple[Place, ...]
+    places: tuple[NavItem, ...]
 
 
 GROUPS: Final = (
     Group(
         "Operate",
         (
-            Place("/inbox", "Approvals", "i", "M4 13h4l2 3h4l2-3h4M5 5h14l1 8v6H4v-6z"),
-            Place("/runs", "Runs", "r", "M6 4v16M6 8h8a4 4 0 0 1 4 4v8"),
-            Place("/chat", "Chat", "c", "M4 5h16v11H9l-5 4z"),
-            Place("/bridge", "Bridge", "b", "M4 7h16M4 12h10M4 17h7"),
-            Place("/debates", "Debates", "d", "M7 8h10M7 12h6M4 4h16v13h-8l-5 4v-4H4z"),
+            NavItem("/inbox", "Approvals", "i", "M4 13h4l2 3h4l2-3h4M5 5h14l1 8v6H4v-6z"),
+            NavItem("/runs", "Runs", "r", "M6 4v16M6 8h8a4 4 0 0 1 4 4v8"),
+            NavItem("/chat", "Chat", "c", "M4 5h16v11H9l-5 4z"),
+            NavItem("/bridge", "Bridge", "b", "M4 7h16M4 12h10M4 17h7"),
+            NavItem("/debates", "Debates", "d", "M7 8h10M7 12h6M4 4h16v13h-8l-5 4v-4H4z"),
         ),
     ),
     Group(
         "Build",
         (
-            Place("/tools", "Tools", "t", "M14 6a4 4 0 0 0 4 4l-9 9-3-3 9-9"),
-            Place("/graph", "Tool graph", "n", "M6 6l6 12M18 6l-6 12M6 6h12"),
-            Place("/servers", "Servers", "s", "M4 5h16v6H4zM4 13h16v6H4z"),
-            Place("/agents", "Agents", "a", "M12 3v4M6 9h12v9H6zM9 13h.01M15 13h.01"),
+            NavItem("/tools", "Tools", "t", "M14 6a4 4 0 0 0 4 4l-9 9-3-3 9-9"),
+            NavItem("/graph", "Tool graph", "n", "M6 6l6 12M18 6l-6 12M6 6h12"),
+            NavItem("/servers", "Servers", "s", "M4 5h16v6H4zM4 13h16v6H4z"),
+            NavItem("/agents", "Agents", "a", "M12 3v4M6 9h12v9H6zM9 13h.01M15 13h.01"),
         ),
     ),
     Group(
         "Observe",
         (
-            Place("/figures", "Metrics", "m", "M4 19V9M10 19V5M16 19v-7M21 19H3"),
-            Place("/audit", "Audit", "u", "M6 3h9l4 4v14H6zM9 12h7M9 16h7"),
-            Place(
+            NavItem("/figures", "Metrics", "m", "M4 19V9M10 19V5M16 19v-7M21 19H3"),
+            NavItem("/audit", "Audit", "u", "M6 3h9l4 4v14H6zM9 12h7M9 16h7"),
+            NavItem(
                 "/settings",
                 "Settings & keys",
                 "k",
                 "M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM4 12h2M18 12h2M12 4v2M12 18v2",
             ),
-            Place("/welcome", "Welcome", "w", "M4 12l8-8 8 8M6 10v10h12V10"),
+            NavItem("/welcome", "Welcome", "w", "M4 12l8-8 8 8M6 10v10h12V10"),
         ),
     ),
 )
@@ -315,7 +317,7 @@ async def page(
 ) -> Response:
     """`title` is what the tab says; the place in the menu is found by the address. A screen has
     no value by a name of the frame, which would draw it."""
-    desk = desk_of(request)
+    desk = page_context(request)
     shell = {
         "title": title,
         "menu": GROUPS,
@@ -324,7 +326,7 @@ async def page(
         "address": _address(request),
         "waiting": await waiting(desk),
         "me": desk.caller,
-        "version": desk.house.use.version,
+        "version": desk.services.use.version,
         "space": await _space(desk),
         "now": desk.now,
         "once": once(desk),
@@ -333,18 +335,18 @@ async def page(
     return HTMLResponse(render(template, dict(**shell, **drawn)), status)
 
 
-async def _space(desk: Desk) -> str | None:
+async def _space(desk: PageContext) -> str | None:
     """Its name: whoever has several must see in which one they are."""
     if not desk.caller.may(Scope.SPACE_READ):
         return None
-    return (await desk.house.use.show_space(desk.caller)).name
+    return (await desk.services.use.show_space(desk.caller)).name
 
 
 def part(
     request: Request, template: str, values: Mapping[str, Any], *, status: int = 200
 ) -> Response:
     """What is put into a page that is there already."""
-    desk = desk_of(request)
+    desk = page_context(request)
     shell = {**_common(request), "me": desk.caller, "now": desk.now, "once": once(desk)}
     return HTMLResponse(render(template, {**shell, **values}), status)
 
@@ -374,9 +376,9 @@ def wants_part(request: Request) -> bool:
     return "hx-request" in request.headers
 
 
-def once(desk: Desk) -> str:
+def once(desk: PageContext) -> str:
     """For one form on one page: what it asks for is done once."""
-    return desk.house.entropy(16).hex()
+    return desk.services.entropy(16).hex()
 
 
 def _common(request: Request) -> dict[str, Any]:
@@ -384,18 +386,18 @@ def _common(request: Request) -> dict[str, Any]:
     return {"theme": theme if theme in _THEMES else None, "path": request.url.path}
 
 
-def _here(path: str) -> Place | None:
+def _here(path: str) -> NavItem | None:
     places = [place for group in GROUPS for place in group.places]
     found = [place for place in places if place.holds(path)]
     return max(found, key=lambda place: len(place.path), default=None)
 
 
-async def waiting(desk: Desk) -> int | None:
+async def waiting(desk: PageContext) -> int | None:
     """How many requests wait for whoever looks; None where they may not know."""
     if not desk.caller.may(Scope.APPROVALS_READ):
         return None
     try:
-        return await desk.house.gateway.approvals.count_approvals(desk.at("menu"), most=_MOST)
+        return await desk.services.gateway.approvals.count_approvals(desk.at("menu"), most=_MOST)
     except PorticoError:
         return None
 
@@ -444,7 +446,7 @@ async def on_unexpected(request: Request, error: Exception) -> Response:
 async def drawn(request: Request, error: PorticoError, status: int) -> Response:
     values = {"problem": error, "status": status}
     try:
-        desk_of(request)
+        page_context(request)
     except NotAuthenticated:
         return bare(request, "problem_bare.html", values, status=status)
     if wants_part(request):

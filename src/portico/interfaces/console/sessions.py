@@ -17,7 +17,14 @@ from portico.guard.core.authentication import principal_of
 from portico.guard.core.errors import NotAuthenticated
 from portico.guard.core.principals import Scope as PrincipalScope
 from portico.interfaces.console.forms import form_of
-from portico.interfaces.console.page import AGAIN, ENTRY, House, bare, desk_of, house_of
+from portico.interfaces.console.page import (
+    AGAIN,
+    ENTRY,
+    ConsoleServices,
+    bare,
+    house_of,
+    page_context,
+)
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.principal import Principal
 
@@ -56,7 +63,7 @@ class NotFromHere(PorticoError):
 
 
 class Wall:
-    def __init__(self, app: ASGIApp, house: House) -> None:
+    def __init__(self, app: ASGIApp, house: ConsoleServices) -> None:
         self._app = app
         self._house = house
 
@@ -175,10 +182,10 @@ async def log_in(request: Request) -> Response:
 
 
 async def log_out(request: Request) -> Response:
-    desk = desk_of(request)
-    await desk.house.use.leave_session(desk.caller, desk.entry.key_id)
+    desk = page_context(request)
+    await desk.services.use.leave_session(desk.caller, desk.entry.key_id)
     answer = RedirectResponse("/login", 303)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=desk.house.secure)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=desk.services.secure)
     return answer
 
 

@@ -50,20 +50,20 @@ from starlette.responses import Response
 
 from portico.agents.core.conversations import LeftOff, Question, Spoken, question_key, with_wishes
 from portico.agents.core.events import (
-    Happening,
-    Heard,
-    Noted,
-    RunEnded,
-    TextAdded,
-    ThoughtAdded,
-    Told,
-    ToolBegan,
-    ToolEnded,
-    ToolWaits,
-    TurnBegan,
-    TurnEnded,
+    AgentEvent,
+    AgentStreamItem,
+    InputReceived,
+    ReasoningDelta,
+    RunFinished,
+    RunNotice,
+    TextDelta,
+    ToolCallAwaitingApproval,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
 )
-from portico.agents.core.model_requests import Message, ModelSaid, UserSaid
+from portico.agents.core.model_requests import AssistantMessage, Message, UserMessage
 from portico.agents.core.traces import AgentRunStatus
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Via
@@ -72,8 +72,8 @@ from portico.interfaces.http.shapes import Name, OneLine, Switch
 from portico.interfaces.http.streaming import MEDIA_TYPE, Listener, Listening, TalkStream, one_line
 from portico.interfaces.http.use_cases import AgentRunUseCases, Runs
 from portico.interfaces.http.v1.shapes import NoQuestion
-from portico.kernel.errors import Flaw, Kind, PorticoError
-from portico.kernel.ids import ApprovalId, BadId, RunId
+from portico.kernel.errors import FieldError, Kind, PorticoError
+from portico.kernel.ids import ApprovalId, InvalidId, RunId
 
 ANSWER_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -96,18 +96,19 @@ class AnswerIn(BaseModel):
     reason: Annotated[OneLine, StringConstraints(max_length=500)] | None = None
 
 
-class BadResume(PorticoError):
+class InvalidResume(PorticoError):
     """Nothing is taken for a yes that does not say so."""
 
     kind = Kind.INVALID
     code = "bad_resume"
+    type_name = "BadResume"
     title = "Not an answer to an interrupt"
     fix = "Answer each interrupt by its id, as its responseSchema says."
 
-    def __init__(self, flaws: Sequence[Flaw]) -> None:
+    def __init__(self, flaws: Sequence[FieldError]) -> None:
         told = "; ".join(f"{flaw.field}: {flaw.message}" for flaw in flaws)
         super().__init__(f"What is sent to go on with is no answer: {told}")
-        self.flaws = tuple(flaws)
+        self.field_errors = tuple(flaws)
 
 
 def interrupt_id(run: RunId, approval: ApprovalId) -> str:
@@ -115,11 +116,11 @@ def interrupt_id(run: RunId, approval: ApprovalId) -> str:
 
 
 def answers(resume: Sequence[ResumeEntry]) -> tuple[RunId, list[tuple[ApprovalId, Reply]]]:
-    """The run that is answered, and what. Raises `BadResume`."""
+    """The run that is answered, and what. Raises `InvalidResume`."""
     found = [(*_named(entry, number), _reply(entry, number)) for number, entry in enumerate(resume)]
     [run, *others] = dict.fromkeys(run for run, _, _ in found)
     if others:
-        raise BadResume([Flaw("resume", "answers to more than one run")])
+        raise InvalidResume([FieldError("resume", "answers to more than one run")])
     return run, [(approval, reply) for _, approval, reply in found]
 
 
@@ -127,8 +128,10 @@ def _named(entry: ResumeEntry, number: int) -> tuple[RunId, ApprovalId]:
     run, _, approval = entry.interrupt_id.partition(".")
     try:
         return RunId.parse(run), ApprovalId.parse(approval)
-    except BadId as error:
-        raise BadResume([Flaw(f"resume.{number}.interruptId", "is none of ours")]) from error
+    except InvalidId as error:
+        raise InvalidResume(
+            [FieldError(f"resume.{number}.interruptId", "is none of ours")]
+        ) from error
 
 
 def _reply(entry: ResumeEntry, number: int) -> Reply:
@@ -139,7 +142,7 @@ def _reply(entry: ResumeEntry, number: int) -> Reply:
     except ValidationError as error:
         where = [".".join(str(part) for part in each["loc"]) for each in error.errors()]
         told = f"is not as its responseSchema says: {', '.join(filter(None, where)) or 'all of it'}"
-        raise BadResume([Flaw(f"resume.{number}.payload", told)]) from error
+        raise InvalidResume([FieldError(f"resume.{number}.payload", told)]) from error
     return Reply(
         kind=AnswerKind.ONCE if said.approved else AnswerKind.REJECT,
         via=Via.REST,
@@ -153,11 +156,11 @@ def question_of(agent: str, asked: RunAgentInput) -> Question:
     said = [*_said(asked)]
     ours = [number for number, (_, run) in enumerate(said) if run is not None]
     begin = ours[-1] + 1 if ours else len(said) - 1
-    words = [each.text for each, _ in said[max(begin, 0) :] if isinstance(each, UserSaid)]
-    if not said or not isinstance(said[-1][0], UserSaid) or not any(words):
+    words = [each.text for each, _ in said[max(begin, 0) :] if isinstance(each, UserMessage)]
+    if not said or not isinstance(said[-1][0], UserMessage) or not any(words):
         raise NoQuestion
     before = [each for each, _ in said[:begin] if each.text]
-    now = UserSaid("\n\n".join(text for text in words if text))
+    now = UserMessage("\n\n".join(text for text in words if text))
     *history, question = with_wishes([*_wishes(asked)], [*before, now])
     run = said[ours[-1]][1] if ours else None
     return Question(
@@ -173,10 +176,10 @@ def question_of(agent: str, asked: RunAgentInput) -> Question:
 def _said(asked: RunAgentInput) -> Iterator[tuple[Message, RunId | None]]:
     for each in asked.messages:
         if isinstance(each, AgUiUserMessage):
-            yield UserSaid(_text(each)), None
+            yield UserMessage(_text(each)), None
         elif isinstance(each, AgUiAssistantMessage) and each.content:
             ours = _OURS.match(each.id)
-            yield ModelSaid(each.content), None if ours is None else RunId.parse(ours[1])
+            yield AssistantMessage(each.content), None if ours is None else RunId.parse(ours[1])
 
 
 def _wishes(asked: RunAgentInput) -> Iterator[str]:
@@ -213,7 +216,7 @@ _NO_MORE: Final = "Nothing more is told of this run."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talk:
+class AgUiRun:
     """One AG-UI run: a leg of a run of ours, or all of it."""
 
     thread: str
@@ -229,7 +232,7 @@ class Talk:
 
 @dataclass(slots=True, kw_only=True)
 class AgUiEvents:
-    talk: Talk
+    talk: AgUiRun
     _text: Spoken = field(default_factory=Spoken)
     _thought: Spoken = field(default_factory=Spoken)
     _message: str | None = None
@@ -240,7 +243,7 @@ class AgUiEvents:
     _parts: int = 0
     _turn: str = ""
     """What was said in this turn."""
-    _waiting: dict[str, ToolWaits] = field(default_factory=dict)
+    _waiting: dict[str, ToolCallAwaitingApproval] = field(default_factory=dict)
     _usage: dict[str, TokenUsage] = field(default_factory=dict)
     _unheard: set[ApprovalId] = field(default_factory=set)
     over: bool = False
@@ -252,7 +255,7 @@ class AgUiEvents:
     def waits(self) -> bool:
         return bool(self._waiting) and not self._unheard and not self.over
 
-    def begun(self) -> Iterator[BaseEvent]:
+    def started(self) -> Iterator[BaseEvent]:
         yield RunStartedEvent(
             thread_id=self.talk.thread,
             run_id=self.talk.name,
@@ -262,17 +265,17 @@ class AgUiEvents:
         for note in self.talk.notes:
             yield _custom("noted", {"code": "left_away", "message": note})
 
-    def hear(self, happening: Happening) -> Iterator[BaseEvent]:
+    def receive(self, happening: AgentEvent) -> Iterator[BaseEvent]:
         if self.over:
             return
         events = [*self._events(happening)]
         if not self._unheard:
             yield from events
-        elif isinstance(happening, ToolWaits):
+        elif isinstance(happening, ToolCallAwaitingApproval):
             self._unheard.discard(happening.approval)
             if not self._unheard:
                 self._begin_anew()
-        elif isinstance(happening, RunEnded):
+        elif isinstance(happening, RunFinished):
             yield from events[-1:]
 
     def _begin_anew(self) -> None:
@@ -284,21 +287,21 @@ class AgUiEvents:
             if waits.approval in answered:
                 del self._waiting[call]
 
-    def _events(self, happening: Happening) -> Iterator[BaseEvent]:
+    def _events(self, happening: AgentEvent) -> Iterator[BaseEvent]:
         match happening:
-            case TextAdded() | ThoughtAdded():
+            case TextDelta() | ReasoningDelta():
                 yield from self._said(happening)
-            case ToolBegan() | ToolWaits() | ToolEnded():
+            case ToolCallStarted() | ToolCallAwaitingApproval() | ToolCallFinished():
                 yield from self._tool(happening)
-            case TurnBegan(turn=turn):
+            case TurnStarted(turn=turn):
                 yield from self._begin(turn)
-            case TurnEnded():
+            case TurnFinished():
                 self._count(happening)
-            case Noted(code=code, message=message):
+            case RunNotice(code=code, message=message):
                 yield _custom("noted", {"code": code, "message": _utf8(message)})
-            case Heard(number=number, text=text):
+            case InputReceived(number=number, text=text):
                 yield _custom("heard", {"number": number, "text": _utf8(text)})
-            case RunEnded():
+            case RunFinished():
                 yield from self._end(happening)
 
     def _begin(self, turn: int) -> Iterator[BaseEvent]:
@@ -308,8 +311,8 @@ class AgUiEvents:
             self._began, self._step, self._turn = turn, f"turn-{turn}", ""
             yield StepStartedEvent(step_name=self._step)
 
-    def _said(self, piece: TextAdded | ThoughtAdded) -> Iterator[BaseEvent]:
-        if isinstance(piece, ThoughtAdded):
+    def _said(self, piece: TextDelta | ReasoningDelta) -> Iterator[BaseEvent]:
+        if isinstance(piece, ReasoningDelta):
             self._thought = self._thought.after(piece)
             yield from self._think(piece)
             return
@@ -322,7 +325,7 @@ class AgUiEvents:
             yield _custom("void", {"messageId": void})
         yield from self._speak(piece, self._text.fresh)
 
-    def _speak(self, piece: TextAdded, fresh: str) -> Iterator[BaseEvent]:
+    def _speak(self, piece: TextDelta, fresh: str) -> Iterator[BaseEvent]:
         if not fresh:
             return
         yield from self._close_reasoning()
@@ -332,7 +335,7 @@ class AgUiEvents:
         self._turn += fresh
         yield TextMessageContentEvent(message_id=self._message, delta=_utf8(fresh))
 
-    def _think(self, piece: ThoughtAdded) -> Iterator[BaseEvent]:
+    def _think(self, piece: ReasoningDelta) -> Iterator[BaseEvent]:
         fresh = self._thought.fresh
         if not fresh:
             return
@@ -343,17 +346,19 @@ class AgUiEvents:
             yield ReasoningMessageStartEvent(message_id=self._reasoning)
         yield ReasoningMessageContentEvent(message_id=self._reasoning, delta=_utf8(fresh))
 
-    def _tool(self, happening: ToolBegan | ToolWaits | ToolEnded) -> Iterator[BaseEvent]:
+    def _tool(
+        self, happening: ToolCallStarted | ToolCallAwaitingApproval | ToolCallFinished
+    ) -> Iterator[BaseEvent]:
         call = self._call(happening.call)
         match happening:
-            case ToolBegan(tool=tool, arguments=arguments):
+            case ToolCallStarted(tool=tool, arguments=arguments):
                 yield from self._close_words()
                 yield ToolCallStartEvent(tool_call_id=call, tool_call_name=tool)
                 yield ToolCallArgsEvent(tool_call_id=call, delta=_json(arguments))
                 yield ToolCallEndEvent(tool_call_id=call)
-            case ToolWaits():
+            case ToolCallAwaitingApproval():
                 self._waiting[happening.call] = happening
-            case ToolEnded(text=text, failed=failed):
+            case ToolCallFinished(text=text, failed=failed):
                 self._waiting.pop(happening.call, None)
                 yield from self._close_words()
                 yield ToolCallResultEvent(
@@ -364,7 +369,7 @@ class AgUiEvents:
                     metadata={"portico": {"failed": failed}},
                 )
 
-    def _end(self, ended: RunEnded) -> Iterator[BaseEvent]:
+    def _end(self, ended: RunFinished) -> Iterator[BaseEvent]:
         yield from self._unsaid(ended)
         yield from self._close()
         self.over = True
@@ -379,11 +384,11 @@ class AgUiEvents:
                 told = " ".join(each for each in (ended.error, ended.fix) if each)
                 yield self.error(_utf8(told) or _NO_MORE, ended.error_code)
 
-    def _unsaid(self, ended: RunEnded) -> Iterator[BaseEvent]:
+    def _unsaid(self, ended: RunFinished) -> Iterator[BaseEvent]:
         """An answer that was not followed live, all of it."""
         if ended.answer and ended.answer.strip() != self._turn.strip():
             yield from self._close_words()
-            piece = TextAdded(turn=self._text.turn, attempt=1, offset=0, text=ended.answer)
+            piece = TextDelta(turn=self._text.turn, attempt=1, offset=0, text=ended.answer)
             yield from self._speak(piece, ended.answer)
 
     def interrupted(self) -> Iterator[BaseEvent]:
@@ -400,7 +405,7 @@ class AgUiEvents:
         self.over = True
         return RunErrorEvent(message=message, code=code, usage=self._used())
 
-    def _interrupt(self, waits: ToolWaits) -> Interrupt:
+    def _interrupt(self, waits: ToolCallAwaitingApproval) -> Interrupt:
         may_not = self.talk.left.get(waits.approval)
         message = f"May the agent use {waits.tool}?"
         return Interrupt(
@@ -422,7 +427,7 @@ class AgUiEvents:
             usage=self._used(),
         )
 
-    def _count(self, ended: TurnEnded) -> None:
+    def _count(self, ended: TurnFinished) -> None:
         before = self._usage.get(ended.model, TokenUsage(input_tokens=0, output_tokens=0))
         given = (before.input_tokens or 0) + ended.usage.input
         gave = (before.output_tokens or 0) + ended.usage.output
@@ -494,11 +499,11 @@ class AgUiTelling:
     def waits(self) -> bool:
         return self.events.waits
 
-    def begun(self) -> bytes:
-        return _sent(self.events.begun())
+    def started(self) -> bytes:
+        return _sent(self.events.started())
 
-    def told(self, told: Told) -> bytes:
-        return _sent(self.events.hear(told.happening))
+    def told(self, told: AgentStreamItem) -> bytes:
+        return _sent(self.events.receive(told.event))
 
     def gave_up(self) -> bytes:
         return _sent(self.events.interrupted())
@@ -528,14 +533,14 @@ async def answered(
 
 async def _talk(
     runs: AgentRunUseCases, listener: Listener, agent: str, asked: RunAgentInput
-) -> Talk:
+) -> AgUiRun:
     notes = tuple(left_away(asked))
     if not asked.resume:
         taken = await runs.take_question(listener.caller, question_of(agent, asked))
-        return Talk(thread=asked.thread_id, name=asked.run_id, run=taken.run, notes=notes)
+        return AgUiRun(thread=asked.thread_id, name=asked.run_id, run=taken.run, notes=notes)
     run, replies = answers(asked.resume)
     left = await runs.answer_interrupts(listener.caller, run, agent, replies)
-    return Talk(
+    return AgUiRun(
         thread=asked.thread_id,
         name=asked.run_id,
         run=run,

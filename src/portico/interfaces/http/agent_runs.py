@@ -13,26 +13,26 @@ from starlette.responses import Response
 
 from portico.agents.core.agents import Limits
 from portico.agents.core.events import (
-    Happening,
-    Heard,
-    Noted,
-    RunEnded,
-    TextAdded,
-    ThoughtAdded,
-    Told,
-    ToolBegan,
-    ToolEnded,
-    ToolWaits,
-    TurnBegan,
-    TurnEnded,
+    AgentEvent,
+    AgentStreamItem,
+    InputReceived,
+    ReasoningDelta,
+    RunFinished,
+    RunNotice,
+    TextDelta,
+    ToolCallAwaitingApproval,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
 )
 from portico.agents.core.model_requests import Usage
 from portico.agents.core.traces import AgentRunStatus
-from portico.agents.runs import AgentRunWish, StartedAgentRun
-from portico.engine.core.idempotency import Answer
+from portico.agents.runs import AgentRunSpec, StartedAgentRun
+from portico.engine.core.idempotency import StoredResponse
 from portico.guard.core.approvals import Resolution
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.shapes import (
@@ -58,21 +58,21 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import Id, RunId
 from portico.kernel.label import Label
 
-NAMES: Final[dict[type[Happening], str]] = {
-    TurnBegan: "turn.began",
-    TextAdded: "text.added",
-    ThoughtAdded: "thought.added",
-    ToolBegan: "tool.began",
-    ToolWaits: "tool.waits",
-    ToolEnded: "tool.ended",
-    TurnEnded: "turn.ended",
-    Heard: "message.heard",
-    Noted: "noted",
-    RunEnded: "run.ended",
+NAMES: Final[dict[type[AgentEvent], str]] = {
+    TurnStarted: "turn.began",
+    TextDelta: "text.added",
+    ReasoningDelta: "thought.added",
+    ToolCallStarted: "tool.began",
+    ToolCallAwaitingApproval: "tool.waits",
+    ToolCallFinished: "tool.ended",
+    TurnFinished: "turn.ended",
+    InputReceived: "message.heard",
+    RunNotice: "noted",
+    RunFinished: "run.ended",
 }
 
 
-def happening_json(happening: Happening) -> dict[str, Any]:
+def happening_json(happening: AgentEvent) -> dict[str, Any]:
     return {each.name: _plain(getattr(happening, each.name)) for each in fields(happening)}
 
 
@@ -201,10 +201,10 @@ router = APIRouter(prefix="/agents", tags=["agents"])
     responses={**documented(404, 429), 200: _ENDED},
 )
 async def start_agent_run(
-    runs: Runs, asked: Asked, name: Name, body: AgentRunIn, patience: Patience
+    runs: Runs, asked: IdempotentCreate, name: Name, body: AgentRunIn, patience: Patience
 ) -> Response:
     """Ask an agent something. What comes of it is in its trace, and is told while it happens."""
-    wish = AgentRunWish(
+    wish = AgentRunSpec(
         agent=name,
         message=body.message,
         continues=None if body.continues is None else RunId.parse(body.continues),
@@ -218,7 +218,7 @@ async def start_agent_run(
     now = None
     if patience is not None or started.replayed:
         now = await runs.answer_of(asked.caller, started.run, patience=waited)
-    status = 200 if isinstance(now, RunEnded) and patience is not None else 202
+    status = 200 if isinstance(now, RunFinished) and patience is not None else 202
     return _answer(_out(started, now), status, _headers(started) | applied(patience))
 
 
@@ -255,13 +255,15 @@ async def follow_agent_run(
     response_model=SaidOut,
     responses=documented(404),
 )
-async def steer_agent_run(runs: Runs, asked: Asked, run_id: RunIdPath, body: MessageIn) -> Response:
+async def steer_agent_run(
+    runs: Runs, asked: IdempotentCreate, run_id: RunIdPath, body: MessageIn
+) -> Response:
     """Say something to a run while it is on: its next turn takes it in."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         said = await runs.steer_run(asked.caller, RunId.parse(run_id), body.message)
         out = SaidOut(run=str(said.run), number=said.number, at=said.at)
-        return Answer(out.model_dump(mode="json"))
+        return StoredResponse(out.model_dump(mode="json"))
 
     return await asked.once("agents.steer", body, action, status=201)
 
@@ -304,11 +306,11 @@ class Happenings:
     def waits(self) -> bool:
         return False
 
-    def begun(self) -> bytes:
+    def started(self) -> bytes:
         return retry_after(1000)
 
-    def told(self, told: Told) -> bytes:
-        name, facts = NAMES[type(told.happening)], happening_json(told.happening)
+    def told(self, told: AgentStreamItem) -> bytes:
+        name, facts = NAMES[type(told.event)], happening_json(told.event)
         mark = "" if told.cursor is None else f"id: {told.cursor}\n"
         text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
         return f"{mark}event: {name}\ndata: {one_line(text)}\n\n".encode(errors="backslashreplace")
@@ -329,7 +331,9 @@ def _headers(started: StartedAgentRun) -> dict[str, str]:
     return {"Location": f"/api/v1/traces/{started.run}", **replayed}
 
 
-def _out(started: StartedAgentRun, now: RunEnded | ToolWaits | None) -> AgentRunOut:
+def _out(
+    started: StartedAgentRun, now: RunFinished | ToolCallAwaitingApproval | None
+) -> AgentRunOut:
     out = AgentRunOut(
         run=str(started.run),
         agent=started.agent.name,
@@ -339,10 +343,10 @@ def _out(started: StartedAgentRun, now: RunEnded | ToolWaits | None) -> AgentRun
     match now:
         case None:
             return out
-        case ToolWaits():
+        case ToolCallAwaitingApproval():
             waits = WaitsOut(tool=now.tool, approval=str(now.approval), expires_at=now.expires_at)
             return out.model_copy(update={"status": AgentRunStatus.WAITING, "waits": waits})
-        case RunEnded():
+        case RunFinished():
             ended = {
                 "status": now.status,
                 "answer": now.answer,

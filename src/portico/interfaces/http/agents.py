@@ -20,9 +20,9 @@ from portico.agents.core.agents import (
     ToolMode,
     read_spec,
 )
-from portico.engine.core.idempotency import Answer
+from portico.engine.core.idempotency import StoredResponse
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import ProblemDetail, documented
 from portico.interfaces.http.schema_names import ENUMERATIONS, alias
 from portico.interfaces.http.shapes import (
@@ -38,7 +38,7 @@ from portico.interfaces.http.shapes import (
     wire,
 )
 from portico.interfaces.http.use_cases import Agents
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 
 AgentNamePath = Annotated[
     str, Path(max_length=48, pattern=AGENT_NAME, description="Of the agent; or its id.")
@@ -143,7 +143,7 @@ def spec_out(spec: AgentSpec) -> SpecOut:
     return SpecOut(**_spec(spec))
 
 
-def agent_out(agent: Agent, warnings: Sequence[Flaw]) -> AgentOut:
+def agent_out(agent: Agent, warnings: Sequence[FieldError]) -> AgentOut:
     return AgentOut(
         **_spec(agent.spec),
         id=str(agent.id),
@@ -157,7 +157,7 @@ def agent_out(agent: Agent, warnings: Sequence[Flaw]) -> AgentOut:
     )
 
 
-def details(flaws: Sequence[Flaw]) -> list[ProblemDetail]:
+def details(flaws: Sequence[FieldError]) -> list[ProblemDetail]:
     return [ProblemDetail(field=it.field, message=it.message) for it in flaws]
 
 
@@ -202,7 +202,7 @@ def _spec(spec: AgentSpec) -> dict[str, Any]:
         "fallbacks": [*spec.fallbacks],
         "tools": [*spec.tools],
         "tool_mode": spec.tool_mode,
-        "most_output": spec.most_output,
+        "most_output": spec.max_output_tokens,
         "temperature": spec.temperature,
         "label": str(spec.label),
         "tags": [*spec.tags],
@@ -296,10 +296,10 @@ async def list_agents(  # noqa: PLR0913 # a filter each
 @router.post(
     "", name="create_agent", status_code=201, response_model=AgentOut, responses=documented()
 )
-async def create_agent(agents: Agents, asked: Asked, body: AgentIn) -> Response:
+async def create_agent(agents: Agents, asked: IdempotentCreate, body: AgentIn) -> Response:
     """Make one. Everything that is wrong with it is told at once, each with its field."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         spec = await agents.check_agent.read(asked.caller, body.root)
         return await _answer(agents, asked, await agents.create_agent(asked.caller, spec))
 
@@ -318,10 +318,10 @@ async def check_agent(agents: Agents, caller: Caller, body: AgentDraft) -> Flaws
 @router.post(
     "/import", name="import_agent", status_code=201, response_model=AgentOut, responses=documented()
 )
-async def import_agent(agents: Agents, asked: Asked, body: ImportIn) -> Response:
+async def import_agent(agents: Agents, asked: IdempotentCreate, body: ImportIn) -> Response:
     """Make one of a file that was taken out before, here or elsewhere."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         made = await agents.import_agent(asked.caller, body.toml, replace=body.replace)
         return await _answer(agents, asked, made)
 
@@ -350,7 +350,7 @@ async def show_agent(
 @router.put("/{name}", name="change_agent", response_model=AgentOut, responses=documented(404))
 async def change_agent(
     agents: Agents,
-    asked: Asked,
+    asked: IdempotentCreate,
     name: AgentNamePath,
     body: AgentIn,
     *,
@@ -360,7 +360,7 @@ async def change_agent(
     """All of it, as the next version. With the version that you have read, nobody's change since
     is written over."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         spec = await agents.check_agent.read(asked.caller, body.root)
         seen = was if was is not None else _version(if_match)
         changed = await agents.change_agent(asked.caller, name, spec, was=seen)
@@ -384,11 +384,11 @@ async def remove_agent(agents: Agents, caller: Caller, name: AgentNamePath) -> R
     responses=documented(404),
 )
 async def duplicate_agent(
-    agents: Agents, asked: Asked, name: AgentNamePath, body: NameIn
+    agents: Agents, asked: IdempotentCreate, name: AgentNamePath, body: NameIn
 ) -> Response:
     """Another one, alike but for its name, and not exposed."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         made = await agents.duplicate_agent(asked.caller, name, body.name)
         return await _answer(agents, asked, made)
 
@@ -423,11 +423,11 @@ async def diff_versions(
     "/{name}/restore", name="restore_version", response_model=AgentOut, responses=documented(404)
 )
 async def restore_version(
-    agents: Agents, asked: Asked, name: AgentNamePath, body: RestoreIn
+    agents: Agents, asked: IdempotentCreate, name: AgentNamePath, body: RestoreIn
 ) -> Response:
     """As it was at that version, which makes the next one."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         restored = await agents.restore_version(asked.caller, name, body.version)
         return await _answer(agents, asked, restored)
 
@@ -445,9 +445,9 @@ async def export_agent(agents: Agents, caller: Caller, name: AgentNamePath) -> R
     return Response(await agents.export_agent(caller, name), media_type=TOML)
 
 
-async def _answer(agents: Agents, asked: Asked, agent: Agent) -> Answer:
+async def _answer(agents: Agents, asked: IdempotentCreate, agent: Agent) -> StoredResponse:
     warnings = await agents.check_agent.warnings(asked.caller, agent.spec)
-    return Answer(agent_out(agent, warnings).model_dump(mode="json"))
+    return StoredResponse(agent_out(agent, warnings).model_dump(mode="json"))
 
 
 def _version(if_match: str | None) -> int | None:

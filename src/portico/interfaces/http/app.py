@@ -54,7 +54,7 @@ from portico.interfaces.http.problems import (
     on_unexpected,
 )
 from portico.interfaces.http.schema_names import apply_schema_names
-from portico.interfaces.http.streaming import MANNERS, Line, Manners, put_line
+from portico.interfaces.http.streaming import MANNERS, Manners, RawConnection, put_line
 from portico.interfaces.http.use_cases import GatewayUseCases, UseCases
 from portico.interfaces.http.v1 import chat
 from portico.interfaces.http.v1 import models as openai_models
@@ -63,11 +63,11 @@ from portico.kernel.errors import PorticoError
 
 
 class LineProtocol(H11Protocol):
-    _line: Line
+    _line: RawConnection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         super().connection_made(transport)
-        self._line = Line(transport.abort)
+        self._line = RawConnection(transport.abort)
         self.app = _with_line(cast("ASGIApp", self.app), self._line)
 
     def shutdown(self) -> None:
@@ -75,7 +75,7 @@ class LineProtocol(H11Protocol):
         self._line.end()
 
 
-def _with_line(app: ASGIApp, line: Line) -> ASGIApp:
+def _with_line(app: ASGIApp, line: RawConnection) -> ASGIApp:
     async def lined(scope: Scope, receive: Receive, send: Send) -> None:
         put_line(scope, line)
         await app(scope, receive, send)
@@ -187,11 +187,11 @@ def build(  # noqa: PLR0913 # what a face is built of, each named by its caller
     api = routes(use, gateway, running, manners, resource, rooms=rooms)
     inside = BodyLimit(api, larger=[projects.ADDED])
     walled = Authentication(inside, use.authenticate, use.enter_context)
-    every = OpenAIErrors(Doors(walled, beside) if beside else walled)
+    every = OpenAIErrors(PathDispatcher(walled, beside) if beside else walled)
     return HostGuard(every if resource is None else Challenging(every, resource), allowed)
 
 
-class Doors:
+class PathDispatcher:
     """To what is `beside`; a person who typed an address that nobody has is shown so by whoever
     has the first page, `/`."""
 

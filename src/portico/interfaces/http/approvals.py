@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import Response
 
-from portico.engine.core.errors import BadCursor
-from portico.engine.core.idempotency import Answer
+from portico.engine.core.errors import InvalidCursor
+from portico.engine.core.idempotency import StoredResponse
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import (
     Answered,
@@ -22,7 +22,7 @@ from portico.guard.core.approvals import (
 from portico.guard.core.policy import Danger
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.calls import AnswerOut, answer_out
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import (
     DEFAULT_LIMIT,
@@ -38,7 +38,7 @@ from portico.interfaces.http.shapes import (
 )
 from portico.interfaces.http.use_cases import Gateway
 from portico.kernel.effect import Effect
-from portico.kernel.ids import ApprovalId, BadId
+from portico.kernel.ids import ApprovalId, InvalidId
 from portico.kernel.principal import PrincipalKind
 from portico.workflows.core.plan_progress import step_asked
 
@@ -169,7 +169,7 @@ async def show_approval(
     responses=documented(404),
 )
 async def answer_approval(
-    gateway: Gateway, asked: Asked, approval: ApprovalIdPath, body: AnswerIn
+    gateway: Gateway, asked: IdempotentCreate, approval: ApprovalIdPath, body: AnswerIn
 ) -> Response:
     """Say yes or no. Whoever is first counts; everybody after that is told who it was (409)."""
     reply = Reply(
@@ -180,11 +180,11 @@ async def answer_approval(
         arguments=body.arguments,
     )
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         answered = await gateway.approvals.answer_approval(
             asked.caller, ApprovalId.parse(approval), reply
         )
-        return Answer(approval_out(answered).model_dump(mode="json"))
+        return StoredResponse(approval_out(answered).model_dump(mode="json"))
 
     return await asked.once("approvals.answer", body, action, status=200)
 
@@ -195,12 +195,14 @@ async def answer_approval(
     response_model=ApprovalOut,
     responses=documented(404),
 )
-async def withdraw_approval(gateway: Gateway, asked: Asked, approval: ApprovalIdPath) -> Response:
+async def withdraw_approval(
+    gateway: Gateway, asked: IdempotentCreate, approval: ApprovalIdPath
+) -> Response:
     """Take back a request of your own that waits."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         closed = await gateway.approvals.withdraw_approval(asked.caller, ApprovalId.parse(approval))
-        return Answer(approval_out(closed).model_dump(mode="json"))
+        return StoredResponse(approval_out(closed).model_dump(mode="json"))
 
     return await asked.once("approvals.withdraw", None, action, status=200)
 
@@ -212,21 +214,21 @@ async def withdraw_approval(gateway: Gateway, asked: Asked, approval: ApprovalId
     responses=documented(404),
 )
 async def resolve_approval(
-    gateway: Gateway, asked: Asked, approval: ApprovalIdPath, body: ResolveIn
+    gateway: Gateway, asked: IdempotentCreate, approval: ApprovalIdPath, body: ResolveIn
 ) -> Response:
     """Say what became of an approved call whose outcome is `uncertain`."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         resolved = await gateway.approvals.resolve_approval(
             asked.caller, ApprovalId.parse(approval), body.outcome
         )
-        return Answer(approval_out(resolved).model_dump(mode="json"))
+        return StoredResponse(approval_out(resolved).model_dump(mode="json"))
 
     return await asked.once("approvals.resolve", body, action, status=200)
 
 
 def approval_out(approval: Approval) -> ApprovalOut:
-    asker, waiter = approval.asker, approval.waiter
+    asker, waiter = approval.requester, approval.waiter
     return ApprovalOut(
         id=str(approval.id),
         status=approval.status,
@@ -269,9 +271,9 @@ def _given(answered: Answered) -> GivenOut:
 
 
 def _position(after: str | None) -> ApprovalId | None:
-    """Raises `BadCursor`."""
+    """Raises `InvalidCursor`."""
     start = position(after)
     try:
         return None if start is None else ApprovalId.parse(start)
-    except BadId as error:
-        raise BadCursor from error
+    except InvalidId as error:
+        raise InvalidCursor from error

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, JsonValue
 from starlette.responses import StreamingResponse
 
-from portico.engine.core.errors import BadCursor
-from portico.guard.audit import Found, Progress, Wanted
+from portico.engine.core.errors import InvalidCursor
+from portico.guard.audit import AuditFilter, ChainedEntry, Progress
 from portico.guard.core.audit import Link, Verdict, link_line, verdict_json
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.problems import documented
@@ -70,7 +70,7 @@ async def read_audit(  # noqa: PLR0913 # one a filter
 ) -> Page[EntryOut]:
     """Newest first; `action` and `subject` may have wildcards. What is seldom may take several
     pages, some of them with nothing on them."""
-    wanted = Wanted(
+    wanted = AuditFilter(
         action=action,
         subject=subject,
         principal=None if principal is None else PrincipalId.parse(principal),
@@ -129,7 +129,7 @@ async def _verified(steps: AsyncGenerator[Progress | Verdict, None]) -> AsyncIte
             yield json.dumps(told) + "\n"
 
 
-def _entry(found: Found) -> EntryOut:
+def _entry(found: ChainedEntry) -> EntryOut:
     at, by = found.entry.get("at"), found.entry.get("by")
     return EntryOut(
         number=found.link.number,
@@ -156,9 +156,9 @@ def _principal(told: object) -> str | None:
 
 
 def _number(text: str | None) -> int | None:
-    """Raises `BadCursor`."""
+    """Raises `InvalidCursor`."""
     if text is None:
         return None
     if not text.isdecimal() or not text.isascii() or not 0 < int(text) <= _LARGEST:
-        raise BadCursor
+        raise InvalidCursor
     return int(text)

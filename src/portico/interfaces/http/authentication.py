@@ -140,7 +140,7 @@ def bearer_of(scope: Scope) -> str:
 
 
 def _context(scope: Scope) -> ContextId | None:
-    """Raises `BadId`, also for two of them: nobody can be at two tasks."""
+    """Raises `InvalidId`, also for two of them: nobody can be at two tasks."""
     found = [value for name, value in scope["headers"] if name == CONTEXT]
     return ContextId.parse(b", ".join(found).decode("latin-1")) if found else None
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import JSONResponse
 
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.gateway.core.calls import Call, Called, CallOutcome, ResultId, Verb
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.reserved_metadata import age_ms
@@ -126,7 +126,7 @@ def answer_out(called: Called) -> AnswerOut:
         failed=called.answer.failed,
         content=[wire_object(block) for block in called.answer.content],
         structured=wire(called.answer.structured),
-        result=None if called.kept is None else str(called.kept),
+        result=None if called.stored is None else str(called.stored),
         age_ms=age_ms(called.answer),
     )
 
@@ -158,15 +158,15 @@ async def list_calls(
 
 
 def _moment(text: str | None) -> datetime | None:
-    """Raises `BadCursor`."""
+    """Raises `InvalidCursor`."""
     if text is None:
         return None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise BadCursor from error
+        raise InvalidCursor from error
     if moment.tzinfo is None:
-        raise BadCursor
+        raise InvalidCursor
     return moment
 
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, StringConstraints
 from starlette.responses import Response
 
-from portico.bridge.core.activity import News, resets
+from portico.bridge.core.activity import Activity, resets
 from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.projects import ProjectId
 from portico.engine.core.errors import StoreUnavailable
@@ -33,7 +33,7 @@ from portico.interfaces.http.bridge_shapes import (
     participant_out,
     upto_of,
 )
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.messages import CursorOut, Wait, patience
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import (
@@ -134,7 +134,9 @@ async def list_conversations(  # noqa: PLR0913 # a filter each
     response_model=ConversationOut,
     responses=documented(404),
 )
-async def create_conversation(talk: Talk, asked: Asked, body: ConversationIn) -> Response:
+async def create_conversation(
+    talk: Talk, asked: IdempotentCreate, body: ConversationIn
+) -> Response:
     """Whoever begins it takes part."""
 
     async def make() -> ConversationOut:
@@ -375,7 +377,7 @@ async def follow_conversations(
 
 class NewsStream(Lasting):
     def __init__(
-        self, listener: Listener, first: Sequence[News], news: AsyncGenerator[News, None]
+        self, listener: Listener, first: Sequence[Activity], news: AsyncGenerator[Activity, None]
     ) -> None:
         super().__init__(listener.manners)
         self._listener = listener
@@ -425,11 +427,11 @@ async def _break_off(connection: Connection, followed: Sequence[ConversationId])
     await connection.send(told(resets(followed)) + END)
 
 
-def told(news: Sequence[News]) -> bytes:
+def told(news: Sequence[Activity]) -> bytes:
     """Without ids: where its reader stands is their cursor's to say."""
     return b"".join(_told(each) for each in news)
 
 
-def _told(news: News) -> bytes:
+def _told(news: Activity) -> bytes:
     data = json.dumps({"conversation": str(news.conversation)})
     return f"event: {'reset' if news.reset else 'news'}\ndata: {data}\n\n".encode()

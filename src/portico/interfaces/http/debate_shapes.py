@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
 from portico.debate.core.conduct import verdict_words
-from portico.debate.core.debaters import Tariff, Voice, VoiceKind
+from portico.debate.core.debaters import Debater, DebaterKind, Tariff
 from portico.debate.core.debates import (
     Debate,
+    DebateSpec,
     DebateStatus,
-    DebateWish,
     Decision,
     Estimate,
     GuestAnswer,
@@ -20,9 +20,9 @@ from portico.debate.core.debates import (
     NoteKind,
     Option,
     Outcome,
-    OutcomeWish,
+    OutcomeSpec,
     Replayed,
-    ReplayWish,
+    ReplaySpec,
     Seat,
     Source,
     Verdict,
@@ -50,9 +50,9 @@ class TariffOut(BaseModel, title="TariffOut"):
     output: str
 
 
-class VoiceOut(BaseModel, title="VoiceOut"):
+class DebaterOut(BaseModel, title="VoiceOut"):
     name: str
-    kind: VoiceKind
+    kind: DebaterKind
     target: str
     family: str
     """Whose errors it shares."""
@@ -115,7 +115,7 @@ class DebateOut(BaseModel, title="DebateOut"):
     question: QuestionOut
     preset: Preset
     thoroughness: float
-    voices: list[VoiceOut]
+    voices: list[DebaterOut]
     """Who may be asked."""
     guests: int
     """Seats for those who join."""
@@ -168,7 +168,7 @@ def debate_out(debate: Debate) -> DebateOut:
         ),
         preset=debate.rules.preset,
         thoroughness=debate.rules.thoroughness,
-        voices=[voice_out(each) for each in debate.voices],
+        voices=[voice_out(each) for each in debate.debaters],
         guests=debate.guests,
         cap=cap_out(debate.cap),
         unbounded=debate.unbounded,
@@ -208,11 +208,11 @@ def decision_out(decision: Decision) -> DecisionOut:
     )
 
 
-def voice_out(voice: Voice) -> VoiceOut:
-    return VoiceOut(**voice_facts(voice))
+def voice_out(voice: Debater) -> DebaterOut:
+    return DebaterOut(**voice_facts(voice))
 
 
-def voice_facts(voice: Voice) -> dict[str, Any]:
+def voice_facts(voice: Debater) -> dict[str, Any]:
     tariff = voice.tariff
     return {
         "name": voice.name,
@@ -223,7 +223,7 @@ def voice_facts(voice: Voice) -> dict[str, Any]:
         "specialist": voice.specialist,
         "bounded": voice.bounded,
         "clearance": str(voice.clearance),
-        "most_output": voice.most_output,
+        "most_output": voice.max_output_tokens,
         "tariff": None if tariff is None else _tariff_out(tariff),
     }
 
@@ -244,7 +244,7 @@ def _option_out(option: Option) -> OptionOut:
     return OptionOut(
         answer=option.shown,
         probability=option.probability,
-        voices=[*option.voices],
+        voices=[*option.debaters],
         rationale=option.rationale,
     )
 
@@ -334,15 +334,15 @@ class DebateIn(Body, title="DebateIn"):
     """Cut it into sub-questions first, and debate each."""
     parts_most: Annotated[int, Field(strict=True, ge=1, le=20)] = 6
 
-    def wish(self, usual: Cap, key: str | None = None) -> DebateWish:
+    def wish(self, usual: Cap, key: str | None = None) -> DebateSpec:
         """`usual` is what may be spent where nothing is said of it."""
         given = None if self.deadline_seconds is None else timedelta(seconds=self.deadline_seconds)
-        return DebateWish(
+        return DebateSpec(
             question=self.question,
             kind=self.kind,
             choices=tuple(self.choices),
             topic=self.topic,
-            voices=tuple(self.voices),
+            debaters=tuple(self.voices),
             roles=tuple(self.roles),
             preset=self.preset,
             thoroughness=self.thoroughness,
@@ -371,8 +371,8 @@ class OutcomeIn(Body, title="OutcomeIn"):
     note: Annotated[Text, StringConstraints(max_length=2_000)] = ""
 
     @property
-    def wish(self) -> OutcomeWish:
-        return OutcomeWish(right=self.right, answer=self.answer, source=self.source, note=self.note)
+    def wish(self) -> OutcomeSpec:
+        return OutcomeSpec(right=self.right, answer=self.answer, source=self.source, note=self.note)
 
 
 class ReplayIn(Body, title="ReplayIn"):
@@ -383,8 +383,8 @@ class ReplayIn(Body, title="ReplayIn"):
     rounds: Annotated[int, Field(strict=True, ge=1, le=2)] | None = None
 
     @property
-    def wish(self) -> ReplayWish:
-        return ReplayWish(
+    def wish(self) -> ReplaySpec:
+        return ReplaySpec(
             preset=self.preset,
             thoroughness=self.thoroughness,
             without=tuple(self.without),
@@ -425,7 +425,7 @@ class PromoteIn(Body, title="PromoteIn"):
     """How secret the copy is to be."""
 
 
-class VoiceEstimateOut(BaseModel, title="VoiceEstimateOut"):
+class DebaterEstimateOut(BaseModel, title="VoiceEstimateOut"):
     voice: str
     calls: int
     tokens: int
@@ -434,7 +434,7 @@ class VoiceEstimateOut(BaseModel, title="VoiceEstimateOut"):
 
 
 class EstimateOut(BaseModel, title="EstimateOut"):
-    voices: list[VoiceEstimateOut]
+    voices: list[DebaterEstimateOut]
     most: CostOut
     """Never passed."""
     likely_tokens: int
@@ -509,14 +509,14 @@ def whole_out(
 def estimate_out(estimate: Estimate) -> EstimateOut:
     return EstimateOut(
         voices=[
-            VoiceEstimateOut(
+            DebaterEstimateOut(
                 voice=each.voice,
                 calls=each.calls,
                 tokens=each.tokens,
                 money=amount(each.money),
                 bounded=each.bounded,
             )
-            for each in estimate.voices
+            for each in estimate.debaters
         ],
         most=CostOut(
             tokens=estimate.most_tokens,

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from portico.debate.core.debaters import Persona
 from portico.debate.core.debates import DebateId, DebateStatus
-from portico.debate.core.events import Told, happening_json
+from portico.debate.core.events import DebateStreamItem, happening_json
 from portico.debate.core.replay import log_text
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.debate_shapes import (
@@ -21,6 +21,7 @@ from portico.interfaces.http.debate_shapes import (
     CostOut,
     DebateIn,
     DebateOut,
+    DebaterOut,
     EstimateOut,
     GuestAnswerIn,
     OutcomeIn,
@@ -30,7 +31,6 @@ from portico.interfaces.http.debate_shapes import (
     ReplayedOut,
     ReplayIn,
     SeatOut,
-    VoiceOut,
     WholeDebateOut,
     cap_out,
     cost_out,
@@ -42,7 +42,7 @@ from portico.interfaces.http.debate_shapes import (
     voice_facts,
     whole_out,
 )
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import (
     DEFAULT_LIMIT,
@@ -94,7 +94,7 @@ class PromotionOut(BaseModel, title="PromotionOut"):
     responses={**documented(404, 429), 200: _ENDED},
 )
 async def start_debate(
-    debates: Debates, asked: Asked, body: DebateIn, patience: Patience
+    debates: Debates, asked: IdempotentCreate, body: DebateIn, patience: Patience
 ) -> Response:
     """Ask a question of several voices. It goes on by itself, and is told while it happens; it
     never spends more than its cap, and is over at its deadline."""
@@ -273,11 +273,11 @@ class DebateTelling:
     def waits(self) -> bool:
         return False
 
-    def begun(self) -> bytes:
+    def started(self) -> bytes:
         return retry_after(1000)
 
-    def told(self, told: Told) -> bytes:
-        name, facts = happening_json(told.happening)
+    def told(self, told: DebateStreamItem) -> bytes:
+        name, facts = happening_json(told.event)
         mark = f"id: {told.cursor}\n" if told.cursor else ""
         text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"), default=dict)
         return f"{mark}event: {name}\ndata: {one_line(text)}\n\n".encode(errors="backslashreplace")
@@ -296,7 +296,7 @@ class DebateTelling:
 _PersonaName = Annotated[Name, Path(description="Of the persona.")]
 
 
-class VoiceStateOut(VoiceOut, title="VoiceStateOut"):
+class DebaterStatusOut(DebaterOut, title="VoiceStateOut"):
     available: bool
     why: str | None
     """What is wrong, and what to do about it, where it is not there."""
@@ -331,11 +331,11 @@ async def estimate_debate(debates: Debates, caller: Caller, body: DebateIn) -> E
 @panel_router.get("/debate-voices", name="list_debate_voices", responses=documented())
 async def list_debate_voices(
     debates: Debates, caller: Caller, *, fresh: bool = False
-) -> Page[VoiceStateOut]:
+) -> Page[DebaterStatusOut]:
     """Who could be asked, and whether they are there; `fresh` asks them again."""
     found = await debates.list_voices(caller, fresh=fresh)
     data = [
-        VoiceStateOut(**voice_facts(each.voice), available=each.available, why=each.why)
+        DebaterStatusOut(**voice_facts(each.debater), available=each.available, why=each.why)
         for each in found
     ]
     return Page(data=data, next=None)

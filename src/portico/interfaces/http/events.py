@@ -42,7 +42,12 @@ Still = Callable[[Principal, Label], Awaitable[None]]
 
 class EventStream(Lasting):
     def __init__(
-        self, asked: "Asked", positions: Positions, still: Still, *, ends_with_run: bool
+        self,
+        asked: "StreamDependencies",
+        positions: Positions,
+        still: Still,
+        *,
+        ends_with_run: bool,
     ) -> None:
         super().__init__(asked.manners)
         self._tails = asked.tails
@@ -98,7 +103,7 @@ class EventStream(Lasting):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StreamDependencies:
     """What every stream needs, whatever is watched."""
 
     tails: Tails
@@ -113,11 +118,11 @@ class Asked:
         return EventStream(self, positions, still, ends_with_run=False)
 
 
-def _asked(request: Request, use: Use, caller: Caller, again: CallerAgain) -> Asked:
-    return Asked(use.tails, request.app.state.manners, caller, again)
+def _asked(request: Request, use: Use, caller: Caller, again: CallerAgain) -> StreamDependencies:
+    return StreamDependencies(use.tails, request.app.state.manners, caller, again)
 
 
-Streams = Annotated[Asked, Depends(_asked)]
+Streams = Annotated[StreamDependencies, Depends(_asked)]
 
 _MOST_TOPICS: Final = 200
 

@@ -9,8 +9,8 @@ from fastapi import Depends, Header, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest
 from portico.guard.core.contexts import context_of
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.use_cases import Use, UseCases
@@ -41,7 +41,7 @@ class Asking:
         self,
         operation: str,
         body: BaseModel | None,
-        action: Callable[[], Awaitable[Answer]],
+        action: Callable[[], Awaitable[StoredResponse]],
         *,
         status: int,
     ) -> JSONResponse:
@@ -51,7 +51,9 @@ class Asking:
         request: JsonObject = {"path": self.path, "body": sent, "scopes": may}
         if self.caller.tools:
             request = {**request, "tools": self.caller.tools}
-        receipt = await self.use.do_once(self.caller, Ask(operation, request, self.key), action)
+        receipt = await self.use.do_once(
+            self.caller, WriteRequest(operation, request, self.key), action
+        )
         return _answered(receipt.body, status, replayed=receipt.replayed)
 
     async def made_once(
@@ -66,11 +68,11 @@ class Asking:
         which may see less, does not even learn that it was asked for."""
         own = canonical([str(self.caller.clearance), str(context_of(self.caller))])
         request: JsonObject = {"path": self.path, "body": body.model_dump(mode="json")}
-        ask = Ask(f"{operation} {sha256(own).hexdigest()}", request, self.key)
+        ask = WriteRequest(f"{operation} {sha256(own).hexdigest()}", request, self.key)
 
-        async def action() -> Answer:
+        async def action() -> StoredResponse:
             made = (await make()).model_dump(mode="json")
-            return Answer({"id": made["id"]}, shown_once=made)
+            return StoredResponse({"id": made["id"]}, shown_once=made)
 
         receipt = await self.use.do_once(self.caller, ask, action)
         if not receipt.replayed:
@@ -90,4 +92,4 @@ def _asking(
     return Asking(use, caller, request.url.path, idempotency_key)
 
 
-Asked = Annotated[Asking, Depends(_asking)]
+IdempotentCreate = Annotated[Asking, Depends(_asking)]

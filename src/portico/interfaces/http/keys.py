@@ -7,12 +7,12 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response
 
-from portico.engine.core.idempotency import Answer
+from portico.engine.core.idempotency import StoredResponse
 from portico.guard.core.keys import StoredKey
 from portico.guard.core.principals import Scope
-from portico.guard.keys import IssuedKey, KeyWish
+from portico.guard.keys import IssuedKey, KeySpec
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import (
     DEFAULT_LIMIT,
@@ -102,8 +102,8 @@ async def list_keys(
     response_model=IssuedKeyOut,
     responses=documented(404, 409),
 )
-async def issue_key(use: Use, asked: Asked, body: KeyIn) -> Response:
-    wish = KeyWish(
+async def issue_key(use: Use, asked: IdempotentCreate, body: KeyIn) -> Response:
+    wish = KeySpec(
         name=body.name,
         principal=None if body.principal is None else PrincipalId.parse(body.principal),
         scopes=None if body.scopes is None else frozenset(body.scopes),
@@ -112,7 +112,7 @@ async def issue_key(use: Use, asked: Asked, body: KeyIn) -> Response:
         lifetime=None if body.days is None else timedelta(days=body.days),
     )
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         issue = use.issue_agent_key if body.agent else use.issue_key
         return issued_answer(await issue(asked.caller, wish))
 
@@ -131,10 +131,12 @@ async def show_key(use: Use, caller: Caller, key_id: KeyIdPath) -> KeyOut:
     response_model=IssuedKeyOut,
     responses=documented(404, 409),
 )
-async def rotate_key(use: Use, asked: Asked, key_id: KeyIdPath, body: RotateIn) -> Response:
+async def rotate_key(
+    use: Use, asked: IdempotentCreate, key_id: KeyIdPath, body: RotateIn
+) -> Response:
     """A new key in the old one's place; both work during the overlap."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         overlap = timedelta(hours=body.overlap_hours)
         return issued_answer(await use.rotate_key(asked.caller, key_id, overlap))
 
@@ -147,8 +149,8 @@ async def revoke_key(use: Use, caller: Caller, key_id: KeyIdPath) -> None:
     await use.revoke_key(caller, key_id)
 
 
-def issued_answer(issued: IssuedKey) -> Answer:
-    return Answer(
+def issued_answer(issued: IssuedKey) -> StoredResponse:
+    return StoredResponse(
         {**_kept(issued.stored).model_dump(mode="json"), "key": None},
         shown_once={"key": issued.key.reveal()},
     )

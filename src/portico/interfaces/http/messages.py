@@ -9,14 +9,14 @@ from starlette.responses import JSONResponse, Response
 
 from portico.bridge.core.attachments import Digest
 from portico.bridge.core.conversations import ConversationId
-from portico.bridge.core.declassification import Declassification, Finding, FindingKind
+from portico.bridge.core.declassification import Declassification, FindingKind, ScanMatch
 from portico.bridge.core.messages import (
     MOST_ATTACHMENTS,
     MOST_LETTERS,
     MOST_MENTIONS,
     MessageId,
     NewMessage,
-    Wanted,
+    ReplyRequest,
 )
 from portico.bridge.core.projects import ProjectId
 from portico.interfaces.http.authentication import Caller
@@ -35,7 +35,7 @@ from portico.interfaces.http.bridge_shapes import (
     upto_of,
     version_out,
 )
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import (
     DEFAULT_LIMIT,
@@ -140,7 +140,7 @@ router = APIRouter(tags=["bridge"])
     responses=documented(404),
 )
 async def send_message(
-    talk: Talk, asked: Asked, conversation: ConversationIdPath, body: NewMessageIn
+    talk: Talk, asked: IdempotentCreate, conversation: ConversationIdPath, body: NewMessageIn
 ) -> Response:
     """Say something. With the same `Idempotency-Key` again it is the same message, for ever."""
     wanted = NewMessage(
@@ -151,7 +151,9 @@ async def send_message(
         mentions=tuple(map(PrincipalId.parse, body.mentions)),
         addressed=tuple(map(PrincipalId.parse, body.addressed)),
         attachments=tuple(map(Digest.parse, body.attachments)),
-        acknowledge=None if body.acknowledge is None else Wanted(until=body.acknowledge.until),
+        acknowledge=None
+        if body.acknowledge is None
+        else ReplyRequest(until=body.acknowledge.until),
         key=asked.key,
     )
     sent = await talk.send_message(asked.caller, wanted)
@@ -393,7 +395,7 @@ async def list_declassifications(
     return Page(data=[_out(each) for each in found], next=None)
 
 
-def _finding_out(finding: Finding) -> FindingOut:
+def _finding_out(finding: ScanMatch) -> FindingOut:
     return FindingOut(rule=finding.rule, kind=finding.kind, start=finding.start, end=finding.end)
 
 

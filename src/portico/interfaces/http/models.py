@@ -8,12 +8,12 @@ from pydantic import BaseModel, Field
 
 from portico.agents.core.model_requests import (
     ModelInfo,
+    ModelInfoSource,
     ModelRef,
     ModelTest,
     Price,
     ProviderState,
     Support,
-    ToldBy,
 )
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.problems import documented
@@ -50,7 +50,7 @@ class ModelOut(
     """Whether it runs on this machine."""
     clearance: str
     """How secret what is sent to it may be."""
-    told_by: ToldBy
+    told_by: ModelInfoSource
 
 
 class ProviderOut(BaseModel, title="ProviderOut"):
@@ -122,7 +122,7 @@ def _out(model: ModelInfo) -> ModelOut:
     return ModelOut(
         model=str(model.ref),
         window=model.window,
-        most_output=model.most_output,
+        most_output=model.max_output_tokens,
         tools=model.tools,
         vision=model.vision,
         structured=model.structured,

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, StringConstraints
 from starlette.responses import Response
 
-from portico.engine.core.idempotency import Answer
+from portico.engine.core.idempotency import StoredResponse
 from portico.guard.core.access_request import Allowed, Decision, Denied, NeedsApproval
 from portico.guard.core.policy import Explanation
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import (
     RULE_NAME,
@@ -131,7 +131,7 @@ async def list_rules(gateway: Gateway, caller: Caller) -> Page[RuleOut]:
 @router.post(
     "/rules", name="add_rule", status_code=201, response_model=RuleOut, responses=documented(409)
 )
-async def add_rule(gateway: Gateway, asked: Asked, body: RuleIn) -> Response:
+async def add_rule(gateway: Gateway, asked: IdempotentCreate, body: RuleIn) -> Response:
     """In force at once, in every process within two seconds at the latest."""
     rule = Rule(
         name=body.name or "",
@@ -142,13 +142,13 @@ async def add_rule(gateway: Gateway, asked: Asked, body: RuleIn) -> Response:
         effects=frozenset(body.effects),
         reads=body.reads,
         tainted=body.tainted,
-        upto=Label.parse(body.upto),
+        max_label=Label.parse(body.upto),
     )
     lifetime = None if body.days is None else timedelta(days=body.days)
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         made = await gateway.policy.add_rule(asked.caller, rule, lifetime)
-        return Answer(_rule(made).model_dump(mode="json", by_alias=True))
+        return StoredResponse(_rule(made).model_dump(mode="json", by_alias=True))
 
     return await asked.once("policy.add_rule", body, action, status=201)
 
@@ -182,7 +182,7 @@ def _rule(rule: Rule) -> RuleOut:
             "effects": sorted(rule.effects, key=lambda effect: effect.rank),
             "reads": rule.reads,
             "tainted": rule.tainted,
-            "upto": str(rule.upto),
+            "upto": str(rule.max_label),
             "context": None if rule.context is None else str(rule.context),
             "expires_at": rule.expires_at,
             "source": rule.source,
@@ -194,12 +194,12 @@ def _rule(rule: Rule) -> RuleOut:
 
 
 def _explained(found: Explanation) -> ExplanationOut:
-    act, context, decision = found.act, found.context, found.decision
+    act, context, decision = found.access_request, found.context, found.decision
     return ExplanationOut(
         principal=act.caller.name,
         key=act.caller.key,
-        tool=act.aim.tool,
-        effect=act.aim.effect,
+        tool=act.target.tool,
+        effect=act.target.effect,
         decision=_word(decision),
         rule=decision.rule,
         reason=decision.reason,

@@ -12,9 +12,14 @@ from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.shapes import Body, Page, Switch
 from portico.interfaces.http.use_cases import Gateway
-from portico.learning.core.prefetch import AheadEdge, AheadTotals
-from portico.learning.core.prefetch_gates import AheadMode
-from portico.learning.prefetch import AheadLook, AheadWish, ServerLook, ServerWish
+from portico.learning.core.prefetch import PrefetchEdge, PrefetchTotals
+from portico.learning.core.prefetch_gates import PrefetchMode
+from portico.learning.prefetch import (
+    PrefetchDetails,
+    PrefetchSpec,
+    ServerPrefetch,
+    ServerPrefetchSpec,
+)
 
 _Name = Annotated[str, Field(min_length=1, max_length=80)]
 
@@ -24,15 +29,15 @@ class ServerIn(
 ):
     """What is left away stays as it is."""
 
-    mode: AheadMode | None = None
+    mode: PrefetchMode | None = None
     external: Switch | None = None
     """Whether its tools that read elsewhere may be called ahead."""
 
 
-class AheadIn(Body, title="AheadIn"):
+class PrefetchIn(Body, title="AheadIn"):
     """What is left away stays as it is."""
 
-    mode: AheadMode | None = None
+    mode: PrefetchMode | None = None
     learning: Switch | None = None
     """Off: nothing is noted of the space's calls."""
     servers: Annotated[dict[_Name, ServerIn], Field(max_length=200)] = Field(default={})
@@ -43,9 +48,9 @@ class ServerOut(
     BaseModel, title="ServerOut", json_schema_extra=alias("portico__faces__http__ahead__ServerOut")
 ):
     name: str
-    mode: AheadMode
+    mode: PrefetchMode
     """In force: the strictest of the configuration, the space and its own."""
-    own: AheadMode
+    own: PrefetchMode
     external: bool
 
 
@@ -74,11 +79,11 @@ class FiguresOut(
     """Made for nothing, for each call that somebody made."""
 
 
-class AheadOut(BaseModel, title="AheadOut"):
-    mode: AheadMode
+class PrefetchOut(BaseModel, title="AheadOut"):
+    mode: PrefetchMode
     """In force in this space: the strictest of the configuration and its own."""
-    installation: AheadMode
-    space: AheadMode
+    installation: PrefetchMode
+    space: PrefetchMode
     learning: bool
     servers: list[ServerOut]
     figures: FiguresOut
@@ -116,18 +121,20 @@ router = APIRouter(prefix="/ahead", tags=["ahead"])
 
 
 @router.get("", name="show", responses=documented())
-async def show(gateway: Gateway, caller: Caller) -> AheadOut:
+async def show(gateway: Gateway, caller: Caller) -> PrefetchOut:
     return _told(await gateway.ahead.show(caller))
 
 
 @router.put("", name="switch", responses=documented(404))
-async def switch(gateway: Gateway, caller: Caller, body: AheadIn) -> AheadOut:
+async def switch(gateway: Gateway, caller: Caller, body: PrefetchIn) -> PrefetchOut:
     """In force in every process within a second: what is under way by then is broken off, and
     what waits is thrown away."""
-    wish = AheadWish(
+    wish = PrefetchSpec(
         mode=body.mode,
         learning=body.learning,
-        servers={name: ServerWish(its.mode, its.external) for name, its in body.servers.items()},
+        servers={
+            name: ServerPrefetchSpec(its.mode, its.external) for name, its in body.servers.items()
+        },
     )
     return _told(await gateway.ahead.switch(caller, wish))
 
@@ -141,9 +148,9 @@ async def list_edges(
     return Page(data=[_edge(each) for each in found], next=None)
 
 
-def _told(look: AheadLook) -> AheadOut:
+def _told(look: PrefetchDetails) -> PrefetchOut:
     switches = look.switches
-    return AheadOut(
+    return PrefetchOut(
         mode=switches.mode,
         installation=switches.installation,
         space=switches.space.mode,
@@ -153,13 +160,13 @@ def _told(look: AheadLook) -> AheadOut:
     )
 
 
-def _server(look: ServerLook) -> ServerOut:
+def _server(look: ServerPrefetch) -> ServerOut:
     return ServerOut(
         name=look.server.name, mode=look.mode, own=look.own.mode, external=look.external
     )
 
 
-def _figures(totals: AheadTotals) -> FiguresOut:
+def _figures(totals: PrefetchTotals) -> FiguresOut:
     return FiguresOut(
         calls=totals.calls,
         tried=totals.tried,
@@ -172,7 +179,7 @@ def _figures(totals: AheadTotals) -> FiguresOut:
     )
 
 
-def _edge(edge: AheadEdge) -> EdgeOut:
+def _edge(edge: PrefetchEdge) -> EdgeOut:
     return EdgeOut(
         before=_ref(edge.before),
         after=_ref(edge.after),

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, Response
 
-from portico.engine.core.idempotency import Answer
+from portico.engine.core.idempotency import StoredResponse
 from portico.guard.core.principals import Identity, Role
 from portico.guard.invitations import Invitation
-from portico.guard.principals import PrincipalChange, PrincipalWish
+from portico.guard.principals import PrincipalChange, PrincipalSpec
 from portico.guard.sessions import HANDED_ON
 from portico.interfaces.http.authentication import Caller, CallerEntry, bearer_of
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.keys import IssuedKeyOut, issued_answer
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import (
@@ -108,9 +108,9 @@ async def list_principals(
     response_model=PrincipalOut,
     responses=documented(409),
 )
-async def add_principal(use: Use, asked: Asked, body: PrincipalIn) -> Response:
+async def add_principal(use: Use, asked: IdempotentCreate, body: PrincipalIn) -> Response:
     """Add an agent or a worker; a person is better invited."""
-    wish = PrincipalWish(
+    wish = PrincipalSpec(
         kind=body.kind,
         name=body.name,
         roles=frozenset(body.roles),
@@ -118,9 +118,9 @@ async def add_principal(use: Use, asked: Asked, body: PrincipalIn) -> Response:
         tools=None if body.tools is None else tuple(body.tools),
     )
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         identity = await use.add_principal(asked.caller, wish)
-        return Answer(principal_out(identity).model_dump(mode="json"))
+        return StoredResponse(principal_out(identity).model_dump(mode="json"))
 
     return await asked.once("principals.add", body, action, status=201)
 
@@ -137,7 +137,7 @@ async def show_principal(use: Use, caller: Caller, principal_id: PrincipalIdPath
     responses=documented(404, 409),
 )
 async def change_principal(
-    use: Use, asked: Asked, principal_id: PrincipalIdPath, body: PrincipalChangeIn
+    use: Use, asked: IdempotentCreate, principal_id: PrincipalIdPath, body: PrincipalChangeIn
 ) -> Response:
     """Change roles, clearance or tools, disable or enable; never one's own."""
     change = PrincipalChange(
@@ -147,10 +147,10 @@ async def change_principal(
         disabled=body.disabled,
     )
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         who = PrincipalId.parse(principal_id)
         identity = await use.change_principal(asked.caller, who, change)
-        return Answer(principal_out(identity).model_dump(mode="json"))
+        return StoredResponse(principal_out(identity).model_dump(mode="json"))
 
     return await asked.once("principals.change", body, action, status=200)
 
@@ -215,16 +215,16 @@ invitations_router = APIRouter(prefix="/invitations", tags=["invitations"])
 @invitations_router.post(
     "", name="invite", status_code=201, response_model=InvitationOut, responses=documented(409)
 )
-async def invite(use: Use, asked: Asked, body: InvitationIn) -> Response:
+async def invite(use: Use, asked: IdempotentCreate, body: InvitationIn) -> Response:
     """Invite a person by a link that works once, within a week."""
-    wish = PrincipalWish(
+    wish = PrincipalSpec(
         kind=PrincipalKind.PERSON,
         name=body.name,
         roles=frozenset(body.roles),
         clearance=Label.parse(body.clearance),
     )
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         return invitation_answer(await use.invite_person(asked.caller, wish), use.base_url)
 
     return await asked.once("invitations.invite", body, action, status=201)
@@ -237,10 +237,12 @@ async def invite(use: Use, asked: Asked, body: InvitationIn) -> Response:
     response_model=InvitationOut,
     responses=documented(404, 409),
 )
-async def invite_again(use: Use, asked: Asked, principal_id: PrincipalIdPath) -> Response:
+async def invite_again(
+    use: Use, asked: IdempotentCreate, principal_id: PrincipalIdPath
+) -> Response:
     """A new link for a person who has lost theirs."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         who = PrincipalId.parse(principal_id)
         return invitation_answer(await use.invite_again(asked.caller, who), use.base_url)
 
@@ -273,12 +275,12 @@ async def join() -> HTMLResponse:
     return HTMLResponse(_PAGE, headers=headers)
 
 
-def invitation_answer(invitation: Invitation, base_url: str) -> Answer:
+def invitation_answer(invitation: Invitation, base_url: str) -> StoredResponse:
     """The secret stands behind the #, which browsers keep to themselves: no log ever has it."""
     kept = InvitationOut(
         principal=principal_out(invitation.identity), expires_at=invitation.expires_at, link=None
     )
-    return Answer(
+    return StoredResponse(
         kept.model_dump(mode="json"),
         shown_once={"link": f"{base_url}/join#{invitation.key.reveal()}"},
     )

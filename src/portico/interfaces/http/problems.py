@@ -87,7 +87,7 @@ def status_of(error: PorticoError) -> int:
 
 
 def problem_response(error: PorticoError) -> JSONResponse:
-    errors = [ProblemDetail(field=flaw.field, message=flaw.message) for flaw in error.flaws]
+    errors = [ProblemDetail(field=flaw.field, message=flaw.message) for flaw in error.field_errors]
     response = _response(
         status_of(error), error.title, str(error), error.code, error.fix, errors=errors, of=error
     )

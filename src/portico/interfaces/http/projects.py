@@ -14,11 +14,11 @@ from starlette.responses import Response, StreamingResponse
 
 from portico.bridge.core.attachments import LARGEST, Attachment, Digest
 from portico.bridge.core.attachments import MOST_LETTERS as MAX_ATTACHMENT_LETTERS
-from portico.bridge.core.memory import MOST_LETTERS, Remembered, ToRemember
+from portico.bridge.core.memory import MOST_LETTERS, MemoryEntry, ToRemember
 from portico.bridge.core.projects import ProjectId
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.bridge_shapes import Archived, ProjectOut, Upto, project_out, upto_of
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import (
     DEFAULT_LIMIT,
@@ -89,7 +89,7 @@ async def list_projects(
 @router.post(
     "", name="create_project", status_code=201, response_model=ProjectOut, responses=documented()
 )
-async def create_project(talk: Talk, asked: Asked, body: ProjectIn) -> Response:
+async def create_project(talk: Talk, asked: IdempotentCreate, body: ProjectIn) -> Response:
     """Its name is one for those who can see it: under another label it may be there again."""
 
     async def make() -> ProjectOut:
@@ -266,7 +266,7 @@ async def search_memory(
     return Page(data=[memory_out(each) for each in found], next=None)
 
 
-def memory_out(remembered: Remembered) -> MemoryOut:
+def memory_out(remembered: MemoryEntry) -> MemoryOut:
     return MemoryOut(
         project=str(remembered.project),
         key=remembered.key,

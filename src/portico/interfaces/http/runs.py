@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.responses import Response
 
 from portico.agents.core.activation import shown
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.engine.core.runs import Failure, Run, RunPosition, RunStatus, Started, Step, StepState
-from portico.engine.runs import RunWish
+from portico.engine.runs import RunSpec
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.shapes import (
@@ -33,7 +33,7 @@ from portico.interfaces.http.shapes import (
     position,
 )
 from portico.interfaces.http.use_cases import Use
-from portico.kernel.ids import BadId, RunId
+from portico.kernel.ids import InvalidId, RunId
 from portico.kernel.label import Label
 
 
@@ -42,17 +42,17 @@ def written(place: RunPosition) -> str:
 
 
 def read(text: str | None) -> RunPosition | None:
-    """Raises `BadCursor`."""
+    """Raises `InvalidCursor`."""
     if text is None:
         return None
     created, _, run = text.partition(" ")
     try:
         place = RunPosition(datetime.fromisoformat(created), RunId.parse(run))
         ours = written(place) == text
-    except (ValueError, OverflowError, BadId) as error:
-        raise BadCursor from error
+    except (ValueError, OverflowError, InvalidId) as error:
+        raise InvalidCursor from error
     if not ours:
-        raise BadCursor
+        raise InvalidCursor
     return place
 
 
@@ -147,10 +147,12 @@ router = APIRouter(prefix="/runs", tags=["runs"])
     response_model=RunOut,
     responses={**documented(), 200: _ENDED},
 )
-async def start_run(request: Request, asked: Asked, body: RunIn, patience: Patience) -> Response:
+async def start_run(
+    request: Request, asked: IdempotentCreate, body: RunIn, patience: Patience
+) -> Response:
     """Start a run of a kind that can be started by its name: `drill`."""
     label = None if body.label is None else Label.parse(body.label)
-    wish = RunWish(kind=body.kind, input=body.input, key=asked.key, label=label)
+    wish = RunSpec(kind=body.kind, input=body.input, key=asked.key, label=label)
     started = await asked.use.start_run(asked.caller, wish)
     headers = _headers(request, started)
     if patience is None:
@@ -207,7 +209,9 @@ async def resume_run(use: Use, caller: Caller, run_id: RunIdPath) -> Response:
     response_model=RunOut,
     responses=documented(404),
 )
-async def fork_run(request: Request, asked: Asked, run_id: RunIdPath, body: ForkIn) -> Response:
+async def fork_run(
+    request: Request, asked: IdempotentCreate, run_id: RunIdPath, body: ForkIn
+) -> Response:
     """Start another run from the middle of this one."""
     source = RunId.parse(run_id)
     started = await asked.use.fork_run(asked.caller, source, step=body.step, key=asked.key)

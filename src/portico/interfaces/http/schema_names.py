@@ -13,19 +13,19 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from portico.agents.core.agents import ToolMode
-from portico.agents.core.model_requests import Finish, Support, ToldBy
+from portico.agents.core.model_requests import Finish, ModelInfoSource, Support
 from portico.agents.core.traces import AgentRunStatus
 from portico.bridge.core.declassification import FindingKind
-from portico.bridge.core.presence import Doing
-from portico.bridge.core.work_items import WorkState
-from portico.debate.core.debaters import VoiceKind
+from portico.bridge.core.presence import PresenceStatus
+from portico.bridge.core.work_items import WorkItemStatus
+from portico.debate.core.debaters import DebaterKind
 from portico.debate.core.debates import DebateStatus, NoteKind, Source, Verdict, Why
 from portico.debate.core.questions import Preset, QuestionKind
 from portico.engine.core.runs import RunStatus, StepState
 from portico.gateway.core.calls import CallOutcome, Phase, Verb
-from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.catalog_snapshot import ToolStatus
 from portico.gateway.core.server_approval import Proposed
-from portico.gateway.core.servers import Era, Hold
+from portico.gateway.core.servers import ConfinementMode, ProtocolRevision
 from portico.guard.core.approvals import AnswerKind, Outcome, Resolution, Status, Via
 from portico.guard.core.policy import Danger
 from portico.guard.core.principals import Role, Scope
@@ -33,11 +33,11 @@ from portico.guard.core.rules import RuleSource, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.principal import PrincipalKind
 from portico.learning.core.intents import Outcome as SuggestOutcome
-from portico.learning.core.prefetch_gates import AheadMode
+from portico.learning.core.prefetch_gates import PrefetchMode
 from portico.learning.core.suggestions import Mode as SuggestMode
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Network
-from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowStatus
+from portico.workflows.core.plan_report import Mode, StepStatus, WorkflowStatus
 from portico.workflows.core.programs import ProgramMode
 
 _EXPLICIT: Final = "x-portico-name"
@@ -45,18 +45,18 @@ _REF: Final = "#/components/schemas/"
 
 ENUMERATIONS: Final[Mapping[type[Enum], str]] = {
     AgentRunStatus: "AgentRunStatus",
-    AheadMode: "AheadMode",
+    PrefetchMode: "AheadMode",
     AnswerKind: "AnswerKind",
     Backend: "Backend",
     CallOutcome: "CallOutcome",
     Danger: "Danger",
     DebateStatus: "DebateStatus",
-    Doing: "Doing",
+    PresenceStatus: "Doing",
     Effect: "Effect",
-    Era: "Era",
+    ProtocolRevision: "Era",
     FindingKind: "FindingKind",
     Finish: "Finish",
-    Hold: "Hold",
+    ConfinementMode: "Hold",
     Mode: "portico__gateway__core__plan__report__Mode",
     SuggestMode: "portico__gateway__core__suggest__mode__Mode",
     Network: "Network",
@@ -76,19 +76,19 @@ ENUMERATIONS: Final[Mapping[type[Enum], str]] = {
     RunStatus: "RunStatus",
     Scope: "Scope",
     Source: "Source",
-    Standing: "Standing",
+    ToolStatus: "Standing",
     Status: "Status",
-    StepStanding: "StepStanding",
+    StepStatus: "StepStanding",
     StepState: "StepState",
     Support: "Support",
-    ToldBy: "ToldBy",
+    ModelInfoSource: "ToldBy",
     ToolMode: "ToolMode",
     Verb: "Verb",
     Verdict: "Verdict",
     Via: "Via",
-    VoiceKind: "VoiceKind",
+    DebaterKind: "VoiceKind",
     Why: "Why",
-    WorkState: "WorkState",
+    WorkItemStatus: "WorkState",
     WorkflowStatus: "WorkflowStatus",
 }
 

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field, SecretStr
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from portico.gateway.logins import LoginLook, LoginWish
+from portico.gateway.logins import LoginClientSpec, LoginDetails
 from portico.guard.core.oauth_logins import digest_of
 from portico.guard.core.secrets import LONGEST
 from portico.guard.oauth_logins import Returned
-from portico.guard.secrets import SecretLook
+from portico.guard.secrets import SecretDetails
 from portico.interfaces.http.authentication import METADATA, Caller
 from portico.interfaces.http.problems import documented, status_of
 from portico.interfaces.http.shapes import SECRET_NAME, Body, ServerName
@@ -63,7 +63,7 @@ async def unset_secret(gateway: Gateway, caller: Caller, name: SecretNamePath) -
     await gateway.secrets.unset_secret(caller, name)
 
 
-def _out(look: SecretLook) -> SecretOut:
+def _out(look: SecretDetails) -> SecretOut:
     return SecretOut(
         name=look.secret.name,
         where=look.where,
@@ -143,7 +143,7 @@ logins_router = APIRouter(prefix="/servers", tags=["logins"])
 @logins_router.post("/{name}/login", name="begin_login", responses=documented(404))
 async def begin_login(gateway: Gateway, caller: Caller, name: ServerName) -> LoginLinkOut:
     """A link at which the caller logs in to the server; it works once, within ten minutes."""
-    link = await gateway.logins.begin(caller, name)
+    link = await gateway.logins.start(caller, name)
     return LoginLinkOut(server=link.server, login_url=link.url, expires_at=link.expires_at)
 
 
@@ -164,7 +164,7 @@ async def configure_login(
     gateway: Gateway, caller: Caller, name: ServerName, body: LoginClientIn
 ) -> LoginClientOut:
     """As what Portico is known where people log in to this server."""
-    wish = LoginWish(
+    wish = LoginClientSpec(
         client_id=body.client_id,
         secret_reference=body.client_secret,
         issuer=body.issuer,
@@ -285,7 +285,7 @@ def _button(state: str, words: str) -> str:
     return f'<form method="post" action="{there}"><button>{escape(words)}</button></form>'
 
 
-def _login(look: LoginLook) -> LoginOut:
+def _login(look: LoginDetails) -> LoginOut:
     return LoginOut(
         server=look.server,
         logged_in=look.logged_in,

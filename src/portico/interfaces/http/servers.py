@@ -8,18 +8,18 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import Response
 
-from portico.engine.core.idempotency import Answer
-from portico.gateway.confinement import ProfileLook
+from portico.engine.core.idempotency import StoredResponse
+from portico.gateway.confinement import ProfileDetails
 from portico.gateway.core.calls import Phase
-from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.catalog_snapshot import ToolStatus
 from portico.gateway.core.confinement import MOST, profile_from
 from portico.gateway.core.launch import from_json, shown, to_json
 from portico.gateway.core.server_approval import Change, Proposed
-from portico.gateway.core.servers import Era, Hold, Server, let_out
+from portico.gateway.core.servers import ConfinementMode, ProtocolRevision, Server, let_out
 from portico.gateway.server_approval import ServerReview, ToolReview
-from portico.gateway.servers import Held, Labelling, ServerLook, ServerWish
+from portico.gateway.servers import ConfinementStatus, Labelling, ServerDetails, ServerRegistration
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.shapes import Body, LabelText, ServerName, Switch, wire_object
@@ -50,7 +50,7 @@ class GrantsOut(BaseModel, title="GrantsOut"):
 
 
 class ConfinementOut(BaseModel, title="ConfinementOut"):
-    hold: Hold
+    hold: ConfinementMode
     """`boxed`; `unboxed`, with all rights of Portico itself; `refused`, because there is no box
     here; `elsewhere`, because it is not started here; or `ours`."""
     reaches: str
@@ -106,19 +106,19 @@ async def forget_profile(gateway: Gateway, caller: Caller, name: ServerName) -> 
     return _out(await gateway.set_profile(caller, name, None))
 
 
-def confinement_out(held: Held) -> ConfinementOut:
+def confinement_out(held: ConfinementStatus) -> ConfinementOut:
     confinement = held.confinement
     profile = confinement.profile
     return ConfinementOut(
-        hold=confinement.hold,
+        hold=confinement.mode,
         reaches=held.said,
         stated=confinement.stated,
         profile=None if profile is None else _grants(profile),
     )
 
 
-def _out(look: ProfileLook) -> ProfileOut:
-    server, consent = look.server, look.server.unboxed
+def _out(look: ProfileDetails) -> ProfileOut:
+    server, consent = look.server, look.server.unsandboxed
     return ProfileOut(
         **confinement_out(look.held).model_dump(),
         name=server.name,
@@ -155,7 +155,7 @@ class ChangeOut(
 
 class ToolReviewOut(BaseModel, title="ToolReviewOut"):
     tool: str
-    standing: Standing
+    standing: ToolStatus
     effect: Effect
     """What was accepted; `unknown` if nothing was."""
     proposed: Effect
@@ -211,7 +211,7 @@ def _tool(review: ToolReview) -> ToolReviewOut:
     tool = review.tool
     return ToolReviewOut(
         tool=str(tool.ref),
-        standing=review.standing,
+        standing=review.status,
         effect=tool.effect,
         proposed=review.proposal.effect,
         why=review.proposal.why,
@@ -329,7 +329,7 @@ class ServerOut(
     approved_by: str | None
     approved_at: datetime | None
     set_pin: str | None
-    era: Era | None
+    era: ProtocolRevision | None
     identity: str | None
     listed_at: datetime | None
     failure: str | None
@@ -343,7 +343,7 @@ class ServerOut(
 
 
 class ServerLookOut(ServerOut, title="ServerLookOut", json_schema_extra=alias("ServerLookOut")):
-    tools: dict[Standing, int]
+    tools: dict[ToolStatus, int]
     tokens: int
     vitals: VitalsOut
     confinement: ConfinementOut
@@ -371,13 +371,15 @@ async def list_servers(gateway: Gateway, caller: Caller) -> list[ServerLookOut]:
 @router.post(
     "", name="add_server", status_code=201, response_model=ServerOut, responses=documented(409)
 )
-async def add_server(gateway: Gateway, asked: Asked, body: ServerIn) -> Response:
+async def add_server(gateway: Gateway, asked: IdempotentCreate, body: ServerIn) -> Response:
     """It is not started before somebody approves its launch."""
 
-    async def action() -> Answer:
-        wish = ServerWish(name=body.name, launch=from_json(body.launch), timeout=body.timeout)
+    async def action() -> StoredResponse:
+        wish = ServerRegistration(
+            name=body.name, launch=from_json(body.launch), timeout=body.timeout
+        )
         server = await gateway.add_server(asked.caller, wish)
-        return Answer(server_out(server).model_dump(mode="json"))
+        return StoredResponse(server_out(server).model_dump(mode="json"))
 
     return await asked.once("servers.add", body, action, status=201)
 
@@ -420,7 +422,7 @@ async def restart_server(gateway: Gateway, caller: Caller, name: ServerName) -> 
 async def show_logs(gateway: Gateway, caller: Caller, name: ServerName) -> LogsOut:
     """What its process last wrote for people, without secrets; for whoever approves servers."""
     look = await gateway.show_server(caller, name)
-    return LogsOut(lines=[*look.vitals.last_words])
+    return LogsOut(lines=[*look.health.last_words])
 
 
 @router.post("/{name}/approve-launch", name="approve_launch", responses=documented(404, 409))
@@ -463,7 +465,7 @@ def server_out(server: Server) -> ServerOut:
         approved_by=server.approved_by,
         approved_at=server.approved_at,
         set_pin=server.set_pin,
-        era=server.era,
+        era=server.protocol_revision,
         identity=None if identity is None else f"{identity.name} {identity.version}",
         listed_at=server.listed_at,
         failure=server.failure,
@@ -472,8 +474,8 @@ def server_out(server: Server) -> ServerOut:
     )
 
 
-def _look(look: ServerLook) -> ServerLookOut:
-    vitals = look.vitals
+def _look(look: ServerDetails) -> ServerLookOut:
+    vitals = look.health
     return ServerLookOut(
         **server_out(look.server).model_dump(),
         tools=dict(look.tools),

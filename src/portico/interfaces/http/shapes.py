@@ -11,7 +11,7 @@ from fastapi import Depends, Header, Path, Query
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic import JsonValue as WireJson
 
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.guard.core.principals import Role
 from portico.kernel.json import JsonObject, JsonValue
 
@@ -145,15 +145,15 @@ def opaque(position: str) -> str:
 
 
 def position(cursor: str | None) -> str | None:
-    """Raises `BadCursor`."""
+    """Raises `InvalidCursor`."""
     return None if cursor is None else _read(cursor, "ascii")
 
 
 def text_position(cursor: str | None) -> str | None:
-    """Where the position is somebody's own words. Raises `BadCursor`."""
+    """Where the position is somebody's own words. Raises `InvalidCursor`."""
     found = None if cursor is None else _read(cursor, "utf-8")
     if found is not None and "\0" in found:
-        raise BadCursor
+        raise InvalidCursor
     return found
 
 
@@ -162,7 +162,7 @@ def _read(cursor: str, letters: str) -> str:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
         return base64.b64decode(padded, altchars=b"-_", validate=True).decode(letters)
     except (binascii.Error, UnicodeError) as error:
-        raise BadCursor from error
+        raise InvalidCursor from error
 
 
 def next_cursor(found: Sequence[object], limit: int, last: str) -> str | None:

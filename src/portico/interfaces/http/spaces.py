@@ -10,12 +10,12 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
 
-from portico.engine.core.idempotency import Answer
+from portico.engine.core.idempotency import StoredResponse
 from portico.guard.core.contexts import OpenedContext
 from portico.guard.core.spaces import ExportedRow, Space
-from portico.guard.spaces import SpaceWish
+from portico.guard.spaces import SpaceSpec
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.principals import InvitationOut, invitation_answer
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import Body, ContextIdPath, Name, Page, SpaceIdPath
@@ -56,17 +56,17 @@ async def list_spaces(use: Use, caller: Caller) -> Page[SpaceOut]:
 @router.post(
     "", name="found_space", status_code=201, response_model=FoundedOut, responses=documented(409)
 )
-async def found_space(use: Use, asked: Asked, body: SpaceIn) -> Response:
+async def found_space(use: Use, asked: IdempotentCreate, body: SpaceIn) -> Response:
     """Found a space; its admin comes in by the invitation in the answer, shown once."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         space, invitation = await use.found_space(
-            asked.caller, SpaceWish(name=body.name, admin=body.admin)
+            asked.caller, SpaceSpec(name=body.name, admin=body.admin)
         )
         invited = invitation_answer(invitation, use.base_url)
         founded = {"space": _out(space).model_dump(mode="json")}
-        return Answer(
-            kept={**founded, "invitation": invited.kept},
+        return StoredResponse(
+            stored={**founded, "invitation": invited.stored},
             shown_once={"invitation": invited.first()},
         )
 
@@ -82,11 +82,11 @@ async def show_space(use: Use, caller: Caller, space_id: SpaceIdPath) -> SpaceOu
     "/{space_id}", name="rename_space", response_model=SpaceOut, responses=documented(404, 409)
 )
 async def rename_space(
-    use: Use, asked: Asked, space_id: SpaceIdPath, body: SpaceChange
+    use: Use, asked: IdempotentCreate, space_id: SpaceIdPath, body: SpaceChange
 ) -> Response:
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         space = await use.rename_space(asked.caller, SpaceId.parse(space_id), body.name)
-        return Answer(_out(space).model_dump(mode="json"))
+        return StoredResponse(_out(space).model_dump(mode="json"))
 
     return await asked.once("spaces.rename", body, action, status=200)
 
@@ -155,12 +155,12 @@ async def list_contexts(use: Use, caller: Caller) -> list[ContextOut]:
 @contexts_router.post(
     "", name="open_context", status_code=201, response_model=ContextOut, responses=documented()
 )
-async def open_context(use: Use, asked: Asked, body: ContextIn) -> Response:
+async def open_context(use: Use, asked: IdempotentCreate, body: ContextIn) -> Response:
     """A clean one, for a person or a worker; an agent's task is always that of its key."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         opened = await use.open_context(asked.caller, body.name)
-        return Answer(_context_out(opened).model_dump(mode="json"))
+        return StoredResponse(_context_out(opened).model_dump(mode="json"))
 
     return await asked.once("contexts.open", body, action, status=201)
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.event_log import Aside, Entry
+from portico.engine.core.event_log import Entry, EphemeralEvent
 from portico.guard.authentication import Entry as AuthenticationEntry
 from portico.interfaces.http.authentication import Caller, CallerAgain
 from portico.kernel.errors import Kind, PorticoError
@@ -23,7 +23,7 @@ from portico.kernel.principal import Principal
 _LINE: Final = "portico.line"
 
 
-class Line:
+class RawConnection:
     def __init__(self, cut: Callable[[], None]) -> None:
         self.cut = cut
         """At once, with what is still to be sent: closing would wait for a client to read it."""
@@ -40,14 +40,14 @@ class Line:
             self._told()
 
 
-def put_line(scope: Scope, line: Line) -> None:
+def put_line(scope: Scope, line: RawConnection) -> None:
     scope.setdefault("extensions", {})[_LINE] = line
 
 
-def line_of(scope: Scope) -> Line | None:
+def line_of(scope: Scope) -> RawConnection | None:
     """None under a server that is not ours."""
     found = scope.get("extensions", {}).get(_LINE)
-    return found if isinstance(found, Line) else None
+    return found if isinstance(found, RawConnection) else None
 
 
 MEDIA_TYPE: Final = "text/event-stream"
@@ -60,7 +60,7 @@ _LINE_ENDS: Final = {0x85: r"\u0085", 0x2028: r"\u2028", 0x2029: r"\u2029"}
 class ServerSentEvents:
     """The engine's `Wording`."""
 
-    def told(self, happened: Entry | Aside) -> bytes:
+    def told(self, happened: Entry | EphemeralEvent) -> bytes:
         # What cannot be UTF-8, half of a surrogate pair, is written as JSON escapes it.
         name = _UNSAFE.sub("_", happened.type)
         text = json.dumps(event_json(happened), ensure_ascii=False, separators=(",", ":"))
@@ -82,14 +82,14 @@ def retry_after(milliseconds: int) -> bytes:
     return f"retry: {milliseconds}\n\n".encode()
 
 
-def event_json(happened: Entry | Aside) -> dict[str, Any]:
+def event_json(happened: Entry | EphemeralEvent) -> dict[str, Any]:
     return {
         "topic": happened.topic,
         "type": happened.type,
         "at": happened.at.isoformat().replace("+00:00", "Z"),
         "by": None if happened.by is None else str(happened.by),
         "label": str(happened.label),
-        "facts": happened.facts,
+        "facts": happened.details,
     }
 
 
@@ -102,7 +102,7 @@ class Manners:
 
     heartbeat: float = 15.0
     """How often it says that it is still there, and asks whether it may still be heard."""
-    patience: float = 20.0
+    wait_timeout: float = 20.0
     """How long one send may take until the client is let go; it can come again."""
 
 
@@ -112,7 +112,7 @@ MANNERS: Final = Manners()
 class Stirred(Protocol):
     """Whoever waits for news, and looks again when it is stirred."""
 
-    def stir(self) -> None: ...
+    def wake(self) -> None: ...
 
 
 class Lasting(Response):
@@ -168,7 +168,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._sending_since: float | None = None
         self._beat_at = self._loop.time() + manners.heartbeat
-        self._tick = min(manners.heartbeat, manners.patience) / 4
+        self._tick = min(manners.heartbeat, manners.wait_timeout) / 4
         self._clock = self._loop.call_later(self._tick, self._ticked)
 
     def follows(self, follower: Stirred) -> None:
@@ -202,7 +202,7 @@ class Connection:
     def _ticked(self) -> None:
         now, since = self._loop.time(), self._sending_since
         self._clock = self._loop.call_later(self._tick, self._ticked)
-        stuck = since is not None and now - since > self._manners.patience
+        stuck = since is not None and now - since > self._manners.wait_timeout
         if stuck and self.limit is not None and not self.gave_up:
             self.gave_up = True
             self.limit.reschedule(now)
@@ -211,7 +211,7 @@ class Connection:
 
     def _stir(self) -> None:
         if self._follower is not None:
-            self._follower.stir()
+            self._follower.wake()
 
 
 Item = TypeVar("Item")
@@ -222,7 +222,7 @@ _MOST: Final = 256
 """That is told and not yet sent: whoever reads slowly is told slowly."""
 
 
-class Telling(Protocol[Told_contra]):
+class StreamEncoder(Protocol[Told_contra]):
     """The words for it, of one protocol."""
 
     @property
@@ -230,7 +230,7 @@ class Telling(Protocol[Told_contra]):
         """Whether it is people that it waits for."""
         ...
 
-    def begun(self) -> bytes: ...
+    def started(self) -> bytes: ...
 
     def told(self, told: Told_contra) -> bytes: ...
 
@@ -265,16 +265,16 @@ class Inbox(Generic[Item]):
         try:
             async for each in self._told:
                 await self._waiting.put(each)
-                self.stir()
+                self.wake()
         except PorticoError as error:
             self.error = error
         self._full = True
-        self.stir()
+        self.wake()
 
     def take(self) -> Item | None:
         return None if self._waiting.empty() else self._waiting.get_nowait()
 
-    def stir(self) -> None:
+    def wake(self) -> None:
         self._stirred.set()
 
     async def stirred(self) -> None:
@@ -287,7 +287,7 @@ class TalkStream(Lasting, Generic[Told]):
         self,
         asked: "Listener",
         told: AsyncIterator[Told],
-        telling: Telling[Told],
+        telling: StreamEncoder[Told],
         *,
         patience: float | None = None,
     ) -> None:
@@ -304,7 +304,7 @@ class TalkStream(Lasting, Generic[Told]):
         async with asyncio.TaskGroup() as group:
             filling = group.create_task(self._inbox.fill())
             try:
-                await _send(connection, self._telling.begun())
+                await _send(connection, self._telling.started())
                 await self._tell(connection)
             finally:
                 filling.cancel()
@@ -360,14 +360,18 @@ class ServerEnds(PorticoError):
 
 
 async def collected(
-    told: AsyncIterator[Told], telling: Telling[Told], *, patience: float, line: Line | None
+    told: AsyncIterator[Told],
+    telling: StreamEncoder[Told],
+    *,
+    patience: float,
+    line: RawConnection | None,
 ) -> PorticoError | None:
     """The same for whoever wants only the end of it: what they are told is left with `telling`.
     What is given back is why there is no more, if it is not what it should be."""
     inbox = Inbox(told)
-    telling.begun()
+    telling.started()
     if line is not None:
-        line.when_ending(inbox.stir)
+        line.when_ending(inbox.wake)
     async with asyncio.TaskGroup() as group:
         filling = group.create_task(inbox.fill())
         try:
@@ -379,7 +383,7 @@ async def collected(
 
 
 async def _collected(
-    inbox: Inbox[Told], telling: Telling[Told], patience: float, line: Line | None
+    inbox: Inbox[Told], telling: StreamEncoder[Told], patience: float, line: RawConnection | None
 ) -> PorticoError | None:
     while True:
         while (each := inbox.take()) is not None:

@@ -138,7 +138,7 @@ async def export_graph(gateway: Gateway, caller: Caller) -> NodeLinkOut:
 @router.get("/stats", name="show_graph_stats", responses=documented())
 async def show_graph_stats(gateway: Gateway, caller: Caller) -> GraphFiguresOut:
     """The learnt graph in figures."""
-    return _figures(await gateway.graph.figures(caller))
+    return _figures(await gateway.graph.metrics(caller))
 
 
 @router.get("/path", name="find_path", responses=documented(404))

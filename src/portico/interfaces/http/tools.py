@@ -6,11 +6,11 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, JsonValue
 
-from portico.gateway.catalog import ToolLook
+from portico.gateway.catalog import ToolDetails
 from portico.gateway.core.calls import Verb, verb_for
-from portico.gateway.core.catalog_snapshot import Standing, ToolRef
-from portico.gateway.core.inferred_schema import SeenShape, line_of, schema_of
-from portico.gateway.search import Found
+from portico.gateway.core.catalog_snapshot import ToolRef, ToolStatus
+from portico.gateway.core.inferred_schema import ObservedSchema, line_of, schema_of
+from portico.gateway.search import SearchResult
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
@@ -73,7 +73,7 @@ class FoundOut(BaseModel, title="FoundOut"):
 class ToolLine(BaseModel, title="ToolLine"):
     tool: str
     title: str
-    standing: Standing
+    standing: ToolStatus
     effect: Effect
     call_with: Verb
     tokens: int
@@ -138,7 +138,7 @@ async def list_tools(
     caller: Caller,
     *,
     server: Annotated[OneLine | None, Query(max_length=32)] = None,
-    standing: Annotated[Standing | None, Query()] = None,
+    standing: Annotated[ToolStatus | None, Query()] = None,
     limit: Limit = DEFAULT_LIMIT,
     after: After = None,
 ) -> Page[ToolLine]:
@@ -148,7 +148,7 @@ async def list_tools(
     wanted = sorted(
         (str(look.tool.ref), look)
         for look in every
-        if str(look.tool.ref) > start and standing in (None, look.standing)
+        if str(look.tool.ref) > start and standing in (None, look.status)
     )[:limit]
     data = [_line(look) for _, look in wanted]
     return Page(data=data, next=next_cursor(data, limit, wanted[-1][0] if wanted else ""))
@@ -196,7 +196,7 @@ def _ms(span: timedelta) -> float:
     return round(span.total_seconds() * 1000, 3)
 
 
-def _found(found: Found) -> FoundOut:
+def _found(found: SearchResult) -> FoundOut:
     return FoundOut(
         fits=found.fits,
         hits=[
@@ -217,12 +217,12 @@ def _found(found: Found) -> FoundOut:
     )
 
 
-def _line(look: ToolLook) -> ToolLine:
+def _line(look: ToolDetails) -> ToolLine:
     tool = look.tool
     return ToolLine(
         tool=str(tool.ref),
         title=tool.definition.title,
-        standing=look.standing,
+        standing=look.status,
         effect=tool.effect,
         call_with=verb_for(tool.effect),
         tokens=tool.tokens,
@@ -231,7 +231,7 @@ def _line(look: ToolLook) -> ToolLine:
     )
 
 
-def _tool(look: ToolLook) -> ToolOut:
+def _tool(look: ToolDetails) -> ToolOut:
     tool = look.tool
     return ToolOut(
         **_line(look).model_dump(),
@@ -241,7 +241,7 @@ def _tool(look: ToolLook) -> ToolOut:
     )
 
 
-def _returns(seen: SeenShape) -> ReturnsOut:
+def _returns(seen: ObservedSchema) -> ReturnsOut:
     return ReturnsOut(
         seen=seen.times,
         shape=line_of(seen.shape),

@@ -11,13 +11,13 @@ from portico.agents.core.model_requests import Finish, message_as_json
 from portico.agents.core.traces import (
     AgentRunStatus,
     ModelStats,
-    PersonSaid,
     RunTrace,
     ToolStats,
     ToolUse,
     TraceFilter,
     TracePlace,
     TurnTrace,
+    UserInput,
     WholeTrace,
     opening,
 )
@@ -259,7 +259,7 @@ def _usage(of: RunTrace | TurnTrace) -> UsageOut:
     )
 
 
-def _said(said: PersonSaid) -> SaidOut:
+def _said(said: UserInput) -> SaidOut:
     return SaidOut(number=said.number, text=said.text, by=str(said.by), at=said.at)
 
 
@@ -268,7 +268,7 @@ def _turn(turn: TurnTrace) -> TurnOut:
         number=turn.number,
         model=turn.model,
         attempts=turn.attempts,
-        heard=turn.heard,
+        heard=turn.inputs_seen,
         text=turn.text,
         thought=turn.thought,
         calls=[
@@ -292,7 +292,7 @@ def _turn(turn: TurnTrace) -> TurnOut:
 def _use(use: ToolUse) -> UseOut:
     return UseOut(
         turn=use.turn,
-        place=use.place,
+        place=use.position,
         call=use.call,
         tool=use.tool,
         arguments=wire_object(use.arguments),

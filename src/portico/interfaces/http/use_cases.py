@@ -70,10 +70,10 @@ from portico.bridge.read_state import CountUnread, MarkOne, MarkRead, ShowInbox
 from portico.bridge.search import SearchMessages
 from portico.bridge.work_items import AddWork, ClaimWork, EndWork, HandOverWork, ListWork, ShowWork
 from portico.debate.core.questions import Cap
-from portico.debate.debaters import ListVoices, ManagePersonas, ShortenAnswer
+from portico.debate.debaters import ListDebaters, ManagePersonas, ShortenAnswer
 from portico.debate.debates import (
     AskInChat,
-    LookAtDebates,
+    QueryDebates,
     RemoveDebate,
     ShareDebate,
     StartDebate,
@@ -86,7 +86,7 @@ from portico.debate.guests import AnswerAsGuest, JoinDebate, WaitAtSeat
 from portico.debate.outcomes import MarkOutcome, PromoteDebate
 from portico.debate.replay import ReplayDebate
 from portico.engine.event_log import ReadRunEvents, Tails, WatchRun, WatchTopics
-from portico.engine.idempotency import DoOnce
+from portico.engine.idempotency import IdempotentWrite
 from portico.engine.runs import (
     CancelRun,
     ForkRun,
@@ -143,7 +143,7 @@ from portico.guard.secrets import ListSecrets, SetSecret, UnsetSecret
 from portico.guard.sessions import EndSession, LeaveSession, ListSessions, OpenSession, TakeSession
 from portico.guard.spaces import DeleteSpace, ExportSpace, FoundSpace, RenameSpace, ShowSpace
 from portico.learning.dataflow import ProposeEdges
-from portico.learning.prefetch import ListAheadEdges, ShowAhead, SwitchAhead
+from portico.learning.prefetch import ListAheadEdges, ShowPrefetch, SwitchPrefetch
 from portico.learning.suggestions import GiveFeedback, SuggestWorkflow
 from portico.learning.tool_graph import (
     ExportGraph,
@@ -163,7 +163,7 @@ from portico.workflows.saved import ListSaved, RemoveSaved, SaveWorkflow, ShowSa
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UseCases:
     authenticate: Authenticate
-    do_once: DoOnce
+    do_once: IdempotentWrite
     found_space: FoundSpace
     show_space: ShowSpace
     rename_space: RenameSpace
@@ -223,9 +223,9 @@ Use = Annotated[UseCases, Depends(_use_cases)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AheadUseCases:
-    show: ShowAhead
-    switch: SwitchAhead
+class PrefetchUseCases:
+    show: ShowPrefetch
+    switch: SwitchPrefetch
     list_edges: ListAheadEdges
 
 
@@ -245,7 +245,7 @@ class ApprovalUseCases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphUseCases:
-    figures: ShowGraphFigures
+    metrics: ShowGraphFigures
     ways: FindWays
     communities: ListCommunities
     neighbours: ListNeighbours
@@ -254,7 +254,7 @@ class GraphUseCases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginUseCases:
-    begin: LogInToServer
+    start: LogInToServer
     show: ShowLogin
     end: LogOutOfServer
     configure: ConfigureLogin
@@ -341,7 +341,7 @@ class GatewayUseCases:
     suggest: SuggestUseCases
     programs: ProgramUseCases
     saved: SavedUseCases
-    ahead: AheadUseCases
+    ahead: PrefetchUseCases
     graph: GraphUseCases
     find_tools: FindTools
     call_tool: CallTool
@@ -536,7 +536,7 @@ class DebateUseCases:
     ask_in_chat: AskInChat
     shorten_answer: ShortenAnswer
     estimate_debate: EstimateDebate
-    look: LookAtDebates
+    look: QueryDebates
     follow_debate: FollowDebate
     wait_for_debate: WaitForDebate
     stop_debate: StopDebate
@@ -548,7 +548,7 @@ class DebateUseCases:
     share_debate: ShareDebate
     promote_debate: PromoteDebate
     remove_debate: RemoveDebate
-    list_voices: ListVoices
+    list_voices: ListDebaters
     personas: ManagePersonas
     budget: ProjectBudget
 

@@ -12,25 +12,25 @@ from portico.bridge.core.leases import (
     USUAL,
     Lease,
     LeaseId,
-    LeaseWish,
+    LeaseSpec,
     Waiting,
 )
 from portico.bridge.core.presence import MOST_LETTERS as MOST_OF_NOTE
-from portico.bridge.core.presence import Doing, Presence
+from portico.bridge.core.presence import Presence, PresenceStatus
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.core.work_items import (
     MOST_DEPENDS,
     MOST_OF_TITLE,
-    NewWork,
-    Work,
+    NewWorkItem,
     WorkEnded,
-    WorkId,
-    WorkState,
+    WorkItem,
+    WorkItemId,
+    WorkItemStatus,
 )
 from portico.bridge.core.work_items import MOST_LETTERS as MAX_WORK_ITEM_LETTERS
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.bridge_shapes import upto_of
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import (
     DEFAULT_LIMIT,
@@ -128,11 +128,11 @@ async def list_leases(things: Things, caller: Caller, project: ProjectIdPath) ->
     "/projects/{project}/leases", name="take_lease", status_code=201, responses=documented(404)
 )
 async def take_lease(
-    things: Things, asked: Asked, project: ProjectIdPath, body: LeaseIn
+    things: Things, asked: IdempotentCreate, project: ProjectIdPath, body: LeaseIn
 ) -> LeaseOut:
     """409 `lease_held` tells who has it, and until when. With the same `Idempotency-Key` again it
     is the same lease of this project; for another resource the key is refused."""
-    wish = LeaseWish(
+    wish = LeaseSpec(
         project=ProjectId.parse(project),
         resource=body.resource,
         lasts=timedelta(seconds=body.seconds),
@@ -218,12 +218,12 @@ class HandOverIn(Body, title="HandOverIn"):
 class EndIn(Body, title="EndIn"):
     token: Token
     """That of your claim."""
-    state: Literal[WorkState.DONE, WorkState.DROPPED] = WorkState.DONE
+    state: Literal[WorkItemStatus.DONE, WorkItemStatus.DROPPED] = WorkItemStatus.DONE
     outcome: _Long = ""
 
 
 class PresenceIn(Body, title="PresenceIn"):
-    doing: Doing = Doing.THERE
+    doing: PresenceStatus = PresenceStatus.THERE
     note: Annotated[Text, Field(max_length=MOST_OF_NOTE)] = ""
 
 
@@ -233,7 +233,7 @@ class WorkOut(BaseModel, title="WorkOut"):
     title: str
     body: str
     label: str
-    state: WorkState
+    state: WorkItemStatus
     depends: list[str]
     held_up: bool
     """Something that it depends on is not over."""
@@ -252,7 +252,7 @@ class WorkOut(BaseModel, title="WorkOut"):
 class PresenceOut(BaseModel, title="PresenceOut"):
     principal: str
     name: str
-    doing: Doing
+    doing: PresenceStatus
     note: str
     until: datetime
     """Unless they say so again before."""
@@ -267,7 +267,7 @@ async def list_work(
     caller: Caller,
     project: ProjectIdPath,
     *,
-    state: Annotated[WorkState | None, Query()] = None,
+    state: Annotated[WorkItemStatus | None, Query()] = None,
     limit: Limit = DEFAULT_LIMIT,
     after: After = None,
 ) -> Page[WorkOut]:
@@ -286,14 +286,16 @@ async def list_work(
 @router.post(
     "/projects/{project}/work", name="add_work", status_code=201, responses=documented(404)
 )
-async def add_work(things: Things, asked: Asked, project: ProjectIdPath, body: WorkIn) -> WorkOut:
+async def add_work(
+    things: Things, asked: IdempotentCreate, project: ProjectIdPath, body: WorkIn
+) -> WorkOut:
     """With the same `Idempotency-Key` again it is the same piece of work, for ever."""
-    wanted = NewWork(
+    wanted = NewWorkItem(
         project=ProjectId.parse(project),
         title=body.title,
         body=body.body,
         label=upto_of(body.label),
-        depends=tuple(map(WorkId.parse, body.depends)),
+        depends=tuple(map(WorkItemId.parse, body.depends)),
         key=asked.key,
     )
     return work_out(await things.add_work(asked.caller, wanted))
@@ -320,13 +322,13 @@ async def say_presence(
 
 @router.get("/work/{work}", name="show_work", responses=documented(404))
 async def show_work(things: Things, caller: Caller, work: WorkIdPath) -> WorkOut:
-    return work_out(await things.show_work(caller, WorkId.parse(work)))
+    return work_out(await things.show_work(caller, WorkItemId.parse(work)))
 
 
 @router.post("/work/{work}/claim", name="claim_work", responses=documented(404))
 async def claim_work(things: Things, caller: Caller, work: WorkIdPath) -> WorkOut:
     """By one alone: 409 `work_taken` tells who has it."""
-    return work_out(await things.claim_work(caller, WorkId.parse(work)))
+    return work_out(await things.claim_work(caller, WorkItemId.parse(work)))
 
 
 @router.post("/work/{work}/hand-over", name="hand_over_work", responses=documented(404))
@@ -335,19 +337,19 @@ async def hand_over_work(
 ) -> WorkOut:
     """What you have claimed, to somebody or to whoever comes."""
     to = None if body.to is None else PrincipalId.parse(body.to)
-    return work_out(await things.hand_over_work(caller, WorkId.parse(work), body.token, to))
+    return work_out(await things.hand_over_work(caller, WorkItemId.parse(work), body.token, to))
 
 
 @router.post("/work/{work}/end", name="end_work", responses=documented(404))
 async def end_work(things: Things, caller: Caller, work: WorkIdPath, body: EndIn) -> WorkOut:
     """What you have claimed; the same again changes nothing."""
     ended = WorkEnded(
-        work=WorkId.parse(work), token=body.token, state=body.state, outcome=body.outcome
+        work=WorkItemId.parse(work), token=body.token, state=body.state, outcome=body.outcome
     )
     return work_out(await things.end_work(caller, ended))
 
 
-def work_out(work: Work) -> WorkOut:
+def work_out(work: WorkItem) -> WorkOut:
     return WorkOut(
         id=str(work.id),
         project=str(work.project),

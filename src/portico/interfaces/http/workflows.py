@@ -10,13 +10,13 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.responses import Response
 
-from portico.engine.core.idempotency import Answer
+from portico.engine.core.idempotency import StoredResponse
 from portico.engine.core.runs import RunStatus, Started
-from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.catalog_snapshot import ToolStatus
 from portico.guard.core.approvals import Resolution
 from portico.interfaces.http import runs
 from portico.interfaces.http.authentication import Caller
-from portico.interfaces.http.idempotency import Asked
+from portico.interfaces.http.idempotency import IdempotentCreate
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import Alias
 from portico.interfaces.http.shapes import (
@@ -43,14 +43,14 @@ from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.workflows import plan_checks as checking
 from portico.workflows.core.errors import NotAWorkflow
-from portico.workflows.core.plan import BadPlan
+from portico.workflows.core.plan import InvalidPlan
 from portico.workflows.core.plan_learning import LONGEST_INTENT, SuggestionId
-from portico.workflows.core.plan_report import Mode, StepStanding, WorkflowStatus
-from portico.workflows.core.programs import LONGEST_CODE, ProgramMode, ProgramWish
+from portico.workflows.core.plan_report import Mode, StepStatus, WorkflowStatus
+from portico.workflows.core.programs import LONGEST_CODE, ProgramMode, ProgramSpec
 from portico.workflows.plan_checks import Checked
 from portico.workflows.run_queries import WorkflowLine
-from portico.workflows.runs import RunWorkflowWish
-from portico.workflows.saved import SavedLook
+from portico.workflows.runs import RunWorkflowSpec
+from portico.workflows.saved import SavedWorkflowDetails
 
 
 class WorkflowFailure(BaseModel, title="WorkflowFailure"):
@@ -76,7 +76,7 @@ class CalledWithOut(BaseModel, title="CalledWithOut"):
 class PlanStepOut(BaseModel, title="PlanStepOut"):
     id: str
     tool: str
-    state: StepStanding
+    state: StepStatus
     why: str | None
     """Why it failed, was left out, or waits."""
     needs: list[str]
@@ -204,11 +204,15 @@ router = APIRouter(prefix="/workflows", tags=["workflows"])
     responses={**documented(404, 409, 429), 200: ENDED},
 )
 async def run_workflow(
-    request: Request, gateway: Gateway, asked: Asked, body: WorkflowIn, patience: Patience
+    request: Request,
+    gateway: Gateway,
+    asked: IdempotentCreate,
+    body: WorkflowIn,
+    patience: Patience,
 ) -> Response:
     """Run a plan, a saved one, or one that was suggested. Every step passes the guard as a call of
     yours would."""
-    wish = RunWorkflowWish(
+    wish = RunWorkflowSpec(
         plan=body.plan,
         name=body.name,
         suggestion=None if body.suggestion is None else SuggestionId.parse(body.suggestion),
@@ -295,7 +299,11 @@ async def resume_workflow(gateway: Gateway, caller: Caller, run_id: RunIdPath) -
     responses=documented(404),
 )
 async def fork_workflow(
-    request: Request, gateway: Gateway, asked: Asked, run_id: RunIdPath, body: ForkWorkflowIn
+    request: Request,
+    gateway: Gateway,
+    asked: IdempotentCreate,
+    run_id: RunIdPath,
+    body: ForkWorkflowIn,
 ) -> Response:
     """Another run of the same plan, with other arguments: what does not depend on them is kept."""
     started = await gateway.workflows.fork_workflow(
@@ -379,10 +387,10 @@ programs_router = APIRouter(prefix="/programs", tags=["workflows"])
     responses={**documented(409, 429), 200: ENDED},
 )
 async def run_program(
-    request: Request, gateway: Gateway, asked: Asked, body: ProgramIn, patience: Patience
+    request: Request, gateway: Gateway, asked: IdempotentCreate, body: ProgramIn, patience: Patience
 ) -> Response:
     """Run a program. Every call in it passes the guard as a call of yours would."""
-    wish = ProgramWish(
+    wish = ProgramSpec(
         code=body.code,
         inputs=body.inputs,
         mode=body.mode,
@@ -441,7 +449,7 @@ async def check_plan(gateway: Gateway, caller: Caller, body: CheckIn) -> CheckOu
     """What is wrong with a plan, or what it would do. Nothing is run."""
     try:
         return _checked(await gateway.check_plan(caller, body.plan))
-    except BadPlan as error:
+    except InvalidPlan as error:
         return _faulty(error)
 
 
@@ -468,8 +476,8 @@ def _step(step: checking.CheckedStep) -> CheckedStep:
     )
 
 
-def _faulty(error: BadPlan) -> CheckOut:
-    flaws = [FaultOut(place=each.place, what=each.what, fix=each.fix) for each in error.faults]
+def _faulty(error: InvalidPlan) -> CheckOut:
+    flaws = [FaultOut(place=each.place, what=each.what, fix=each.fix) for each in error.diagnostics]
     return CheckOut(
         ok=False, flaws=flaws, name=None, effect=None, order=[], critical_path=[], steps=[]
     )
@@ -491,7 +499,7 @@ class SavedLine(BaseModel, title="SavedLine"):
     description: str
     effect: Effect
     """The worst of its steps when it was saved."""
-    standing: Standing
+    standing: ToolStatus
     steps: int
     saved_by: str
     """Their name when they did."""
@@ -524,22 +532,24 @@ async def show_saved(gateway: Gateway, caller: Caller, name: NamePath) -> SavedO
 @saved_router.put(
     "/{name}", name="save_workflow", response_model=SavedOut, responses=documented(404)
 )
-async def save_workflow(gateway: Gateway, asked: Asked, name: NamePath, body: SavedIn) -> Response:
+async def save_workflow(
+    gateway: Gateway, asked: IdempotentCreate, name: NamePath, body: SavedIn
+) -> Response:
     """Save a plan under a name, in the place of what was saved under it before. It is a tool at
     once: whoever saves it has approved it."""
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         saved = await gateway.saved.save_workflow(
             asked.caller, name, body.plan, description=body.description
         )
-        look = SavedLook(
+        look = SavedWorkflowDetails(
             saved=saved.workflow,
             ref=saved.tool.ref,
-            standing=Standing.LIVE,
+            status=ToolStatus.LIVE,
             definition=saved.tool.definition,
             plan=saved.workflow.plan,
         )
-        return Answer(_out(look).model_dump(mode="json"))
+        return StoredResponse(_out(look).model_dump(mode="json"))
 
     return await asked.once("workflows.save", body, action, status=200)
 
@@ -551,7 +561,7 @@ async def remove_saved(gateway: Gateway, caller: Caller, name: NamePath) -> Resp
     return Response(status_code=204)
 
 
-def _out(look: SavedLook) -> SavedOut:
+def _out(look: SavedWorkflowDetails) -> SavedOut:
     return SavedOut(
         **_saved_line(look),
         plan=None if look.plan is None else wire_object(look.plan),
@@ -559,7 +569,7 @@ def _out(look: SavedLook) -> SavedOut:
     )
 
 
-def _saved_line(look: SavedLook) -> dict[str, Any]:
+def _saved_line(look: SavedWorkflowDetails) -> dict[str, Any]:
     saved = look.saved
     steps = saved.plan.get("steps")
     return {
@@ -567,7 +577,7 @@ def _saved_line(look: SavedLook) -> dict[str, Any]:
         "tool": str(look.ref),
         "description": saved.description,
         "effect": saved.effect,
-        "standing": look.standing,
+        "standing": look.status,
         "steps": len(steps) if isinstance(steps, Sequence) else 0,
         "saved_by": saved.saved_by_name,
         "saved_at": saved.saved_at,

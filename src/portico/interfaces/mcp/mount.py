@@ -16,7 +16,13 @@ from portico.interfaces.http.authentication import Authentication, again_of, ent
 from portico.interfaces.http.problems import problem_response
 from portico.interfaces.http.streaming import line_of
 from portico.interfaces.mcp.pending_calls import Waiting
-from portico.interfaces.mcp.request_context import GatewayUses, Knock, door_of, knock_of, put_knock
+from portico.interfaces.mcp.request_context import (
+    GatewayUses,
+    McpRequestContext,
+    endpoint_of,
+    knock_of,
+    put_knock,
+)
 from portico.interfaces.mcp.server import Audience, Methods, build_server, options
 from portico.interfaces.mcp.sessions import RememberedKeys, Sessions
 from portico.interfaces.mcp.stateless_protocol import Modern, Offering, the_rest
@@ -165,13 +171,15 @@ class McpFace:
 
     async def _within(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            knock = Knock(entry_of(scope), door_of(scope["path"]), again_of(scope))
+            knock = McpRequestContext(entry_of(scope), endpoint_of(scope["path"]), again_of(scope))
             put_knock(scope, knock)
             await self._era(knock, scope, receive, send)
         except PorticoError as error:
             await problem_response(error)(scope, receive, send)
 
-    async def _era(self, knock: Knock, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _era(
+        self, knock: McpRequestContext, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         app = self._modern if is_modern(scope) else self._legacy
         if lasts(scope):
             await lasting(app, scope, receive, send, again=knock.again)
@@ -181,7 +189,7 @@ class McpFace:
     async def _legacy(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._sessions(knock_of(scope), scope, receive, send)
 
-    async def _options(self, knock: Knock) -> InitializationOptions:
+    async def _options(self, knock: McpRequestContext) -> InitializationOptions:
         return options(self._server, await self._methods.instructions(knock))
 
 

@@ -14,28 +14,28 @@ from mcp_types import ErrorData
 from pydantic_core import to_json
 from starlette.types import Receive, Send
 
-from portico.gateway.core.calls import Question, Wanted
+from portico.gateway.core.calls import ClientCapability, Question
 from portico.gateway.core.errors import InputUnsupported
-from portico.interfaces.mcp.request_context import NoSuchQuestion, TooManyWaiting
+from portico.interfaces.mcp.request_context import ElicitationNotFound, TooManyWaiting
 from portico.interfaces.mcp.tool_values import Result
 from portico.kernel.json import JsonObject
 
 Capabilities = Mapping[str, Any]
 """A client's own words, in the protocol's form."""
 
-_WORDS: Final[Mapping[Wanted, str]] = {
-    Wanted.ELICITATION: "an answer of its user",
-    Wanted.SAMPLING: "an answer of its model",
-    Wanted.ROOTS: "its folders",
+_WORDS: Final[Mapping[ClientCapability, str]] = {
+    ClientCapability.ELICITATION: "an answer of its user",
+    ClientCapability.SAMPLING: "an answer of its model",
+    ClientCapability.ROOTS: "its folders",
 }
-_NAMES: Final[Mapping[Wanted, str]] = {
-    Wanted.ELICITATION: "elicitation",
-    Wanted.SAMPLING: "sampling",
-    Wanted.ROOTS: "roots",
+_NAMES: Final[Mapping[ClientCapability, str]] = {
+    ClientCapability.ELICITATION: "elicitation",
+    ClientCapability.SAMPLING: "sampling",
+    ClientCapability.ROOTS: "roots",
 }
 
 
-def able(capabilities: Capabilities) -> frozenset[Wanted]:
+def able(capabilities: Capabilities) -> frozenset[ClientCapability]:
     return frozenset(
         wanted for wanted, name in _NAMES.items() if isinstance(capabilities.get(name), Mapping)
     )
@@ -45,7 +45,9 @@ def missing(error: InputUnsupported) -> dict[str, Any]:
     """What a client would have to be able to do, in the protocol's form."""
     told = error.wanted
     return {
-        _NAMES[wanted]: {} for wanted in Wanted if _WORDS[wanted] in told or wanted.value in told
+        _NAMES[wanted]: {}
+        for wanted in ClientCapability
+        if _WORDS[wanted] in told or wanted.value in told
     }
 
 
@@ -58,14 +60,14 @@ def check(question: Question, capabilities: Capabilities, subject: str) -> None:
 
 def _in_this_way(question: Question, capabilities: Capabilities) -> bool:
     match question.wanted:
-        case Wanted.ELICITATION:
+        case ClientCapability.ELICITATION:
             can = capabilities["elicitation"]
             if question.params.get("mode") == "url":
                 return "url" in can
             return "form" in can or "url" not in can
-        case Wanted.SAMPLING:
+        case ClientCapability.SAMPLING:
             return not question.params.get("tools") or "tools" in capabilities["sampling"]
-        case Wanted.ROOTS:
+        case ClientCapability.ROOTS:
             return True
 
 
@@ -122,7 +124,7 @@ class Conversation:
     same: object
     """Tells this call from another: whoever answers has asked for exactly this."""
     capabilities: Capabilities
-    given: dict[str, JsonObject] = field(default_factory=dict)
+    arguments: dict[str, JsonObject] = field(default_factory=dict)
     """Answers that came with the call itself, by the names under which a server asks."""
     hearing: Hearing = NOTHING
     notes: deque[Note] = field(default_factory=lambda: deque(maxlen=_MOST_NOTES))
@@ -130,7 +132,7 @@ class Conversation:
     _task: "asyncio.Task[Result | Exception] | None" = None
     _stir: Callable[[], None] = field(default_factory=lambda: _nothing)
 
-    def begin(
+    def start(
         self,
         work: Coroutine[Any, Any, Result],
         start: Callable[[Coroutine[Any, Any, Result | Exception]], "asyncio.Task[Any]"],
@@ -175,7 +177,7 @@ class Conversation:
                 asked.answer.set_result(response)
 
     @property
-    def able(self) -> AbstractSet[Wanted]:
+    def able(self) -> AbstractSet[ClientCapability]:
         return able(self.capabilities)
 
     @property
@@ -198,8 +200,8 @@ class Conversation:
 
     async def ask(self, question: Question) -> JsonObject:
         check(question, self.capabilities, self.subject)
-        if question.key is not None and question.key in self.given:
-            return self.given.pop(question.key)
+        if question.key is not None and question.key in self.arguments:
+            return self.arguments.pop(question.key)
         key = self._free_key(question)
         asked = _Asked(question, asyncio.get_running_loop().create_future())
         self._asked[key] = asked
@@ -353,8 +355,8 @@ _MOST_OF_ONE: Final = 32
 
 @dataclass(slots=True)
 class Waiting:
-    patience: float = _PATIENCE
-    most: int = _MOST
+    wait_timeout: float = _PATIENCE
+    limit: int = _MOST
     most_of_one: int = _MOST_OF_ONE
     _held: dict[str, tuple[Conversation, asyncio.TimerHandle]] = field(default_factory=dict)
     _of: Counter[object] = field(default_factory=Counter)
@@ -364,21 +366,21 @@ class Waiting:
 
     def hold(self, conversation: Conversation) -> str:
         """Gives what its caller has to show. Raises `TooManyWaiting`, and has ended the call."""
-        if len(self._held) >= self.most or self._of[conversation.owner] >= self.most_of_one:
+        if len(self._held) >= self.limit or self._of[conversation.owner] >= self.most_of_one:
             conversation.end()
             raise TooManyWaiting
         state = secrets.token_urlsafe(32)
         loop = asyncio.get_running_loop()
-        self._held[state] = (conversation, loop.call_later(self.patience, self._expire, state))
+        self._held[state] = (conversation, loop.call_later(self.wait_timeout, self._expire, state))
         self._of[conversation.owner] += 1
         conversation.left_alone()
         return state
 
     def take(self, state: str, owner: object, same: object) -> Conversation:
-        """Once. Raises `NoSuchQuestion`, also to whoever it does not belong to."""
+        """Once. Raises `ElicitationNotFound`, also to whoever it does not belong to."""
         held = self._held.get(state)
         if held is None or held[0].owner != owner or held[0].same != same:
-            raise NoSuchQuestion
+            raise ElicitationNotFound
         return self._let_go(state)
 
     @contextmanager

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from portico.workflows.runs import RunWorkflow, WaitForWorkflow
 
 
-class NoSuchDoor(PorticoError):
+class EndpointNotFound(PorticoError):
     kind = Kind.NOT_FOUND
     code = "no_such_door"
+    type_name = "NoSuchDoor"
     title = "There is no such address"
     fix = (
         "The gateway is at /mcp, one server behind it at /mcp/servers/NAME, the bridge at "
@@ -40,9 +41,10 @@ class NoSuchDoor(PorticoError):
         super().__init__("No MCP server is at this address.")
 
 
-class NoSuchQuestion(PorticoError):
+class ElicitationNotFound(PorticoError):
     kind = Kind.INVALID
     code = "no_such_question"
+    type_name = "NoSuchQuestion"
     title = "Nobody waits for this answer"
     fix = "Call the tool again without requestState, and answer what it asks within five minutes."
 
@@ -89,7 +91,7 @@ _KNOCK: Final = "portico.knock"
 
 
 @dataclass(frozen=True, slots=True)
-class Knock:
+class McpRequestContext:
     entry: Entry
     server: str | None
     """The one server whose own tools are wanted; None for the gateway."""
@@ -107,22 +109,22 @@ class Knock:
         return self.entry.key_id, self.server, self.caller.context
 
 
-def door_of(path: str) -> str | None:
-    """The name of the server, None for the gateway. Raises `NoSuchDoor` for neither."""
+def endpoint_of(path: str) -> str | None:
+    """The name of the server, None for the gateway. Raises `EndpointNotFound` for neither."""
     if path == PATH:
         return None
     name = path.removeprefix(_ONE_SERVER)
     if name == path or not name or "/" in name:
-        raise NoSuchDoor
+        raise EndpointNotFound
     return name
 
 
-def put_knock(scope: Scope, knock: Knock) -> None:
+def put_knock(scope: Scope, knock: McpRequestContext) -> None:
     scope[_KNOCK] = knock
 
 
-def knock_of(scope: Scope) -> Knock:
-    found: Knock = scope[_KNOCK]
+def knock_of(scope: Scope) -> McpRequestContext:
+    found: McpRequestContext = scope[_KNOCK]
     return found
 
 
@@ -134,7 +136,7 @@ class WorkflowUses:
     wait_for_workflow: "WaitForWorkflow"
     start_program: "StartProgram"
     wait_for_program: "WaitForProgram"
-    patience: timedelta
+    wait_timeout: timedelta
     """How long what a model has started is waited for before it is told where to ask again."""
 
 

@@ -47,12 +47,12 @@ from mcp_types.methods import parse_server_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
-from portico.gateway.core.calls import Question, Wanted
+from portico.gateway.core.calls import ClientCapability, Question
 from portico.gateway.core.errors import InputRefused, InputUnsupported
 from portico.interfaces.mcp import pending_calls
 from portico.interfaces.mcp.pending_calls import Capabilities, Hearing
-from portico.interfaces.mcp.request_context import GatewayUses, Knock, TooManyListening
-from portico.interfaces.mcp.sessions import Context, Handler, handle, knock_in, session_in
+from portico.interfaces.mcp.request_context import GatewayUses, McpRequestContext, TooManyListening
+from portico.interfaces.mcp.sessions import Handler, SdkRequestContext, handle, knock_in, session_in
 from portico.interfaces.mcp.stateless_protocol import Offering
 from portico.interfaces.mcp.tool_values import Result as ToolResult
 from portico.interfaces.mcp.tool_values import refusal
@@ -91,7 +91,7 @@ class _Lists:
 
 @dataclass(slots=True, eq=False)
 class _Listener:
-    knock: Knock
+    knock: McpRequestContext
     tell: Tell
     seen: _Lists
 
@@ -105,7 +105,7 @@ class Audience:
     _watching: dict[SpaceId, "asyncio.Task[None]"] = field(default_factory=dict)
 
     @asynccontextmanager
-    async def joined(self, knock: Knock, tell: Tell) -> AsyncIterator[None]:
+    async def joined(self, knock: McpRequestContext, tell: Tell) -> AsyncIterator[None]:
         """Raises `TooManyListening`, and what listing raises."""
         if sum(map(len, self._of.values())) >= _MOST:
             raise TooManyListening
@@ -143,7 +143,7 @@ class Audience:
         except (PorticoError, TimeoutError):
             _log.debug("a listener was not told of a changed list", exc_info=True)
 
-    async def _look(self, knock: Knock) -> _Lists:
+    async def _look(self, knock: McpRequestContext) -> _Lists:
         """All of it lies in memory."""
         caller, server = knock.caller, knock.server
         offers = await self.use.list_offers(caller, server)
@@ -157,10 +157,10 @@ class Audience:
 _LONGEST: Final = 300.0
 """Seconds for a person to answer: meanwhile others may be waiting for the same server."""
 
-_ANSWERS: Final[Mapping[Wanted, type[Result]]] = {
-    Wanted.ELICITATION: ElicitResult,
-    Wanted.SAMPLING: CreateMessageResult,
-    Wanted.ROOTS: ListRootsResult,
+_ANSWERS: Final[Mapping[ClientCapability, type[Result]]] = {
+    ClientCapability.ELICITATION: ElicitResult,
+    ClientCapability.SAMPLING: CreateMessageResult,
+    ClientCapability.ROOTS: ListRootsResult,
 }
 
 
@@ -172,7 +172,7 @@ class LegacyLine:
     """What its session wants to hear of the server's log."""
 
     @property
-    def able(self) -> AbstractSet[Wanted]:
+    def able(self) -> AbstractSet[ClientCapability]:
         return pending_calls.able(self._capabilities)
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
@@ -216,7 +216,7 @@ class LegacyLine:
 
 
 def _answer_to(question: Question) -> type[Result]:
-    tools = question.wanted is Wanted.SAMPLING and question.params.get("tools")
+    tools = question.wanted is ClientCapability.SAMPLING and question.params.get("tools")
     return CreateMessageResultWithTools if tools else _ANSWERS[question.wanted]
 
 
@@ -245,7 +245,7 @@ class Methods:
     offering: Offering
     audience: Audience
 
-    async def discover(self, server: Server[Any], context: Context) -> ToolResult:
+    async def discover(self, server: Server[Any], context: SdkRequestContext) -> ToolResult:
         capabilities = server.get_capabilities(protocol_version=context.protocol_version)
         told = capabilities.model_dump(by_alias=True, exclude_none=True)
         told["resources"]["subscribe"] = False  # one of a server behind us would have to tell us
@@ -255,18 +255,22 @@ class Methods:
             "instructions": await self.instructions(knock_in(context)),
         }
 
-    async def instructions(self, knock: Knock) -> str | None:
+    async def instructions(self, knock: McpRequestContext) -> str | None:
         if knock.server is None:
             return _INSTRUCTIONS
         return (await self.use.list_server_tools(knock.caller, knock.server)).said or None
 
-    async def list_tools(self, context: Context, _params: PaginatedRequestParams) -> ToolResult:
+    async def list_tools(
+        self, context: SdkRequestContext, _params: PaginatedRequestParams
+    ) -> ToolResult:
         knock = knock_in(context)
         if knock.server is None:
             return {"tools": list((await self.use.show_surface(knock.caller)).tools)}
         return {"tools": list((await self.use.list_server_tools(knock.caller, knock.server)).tools)}
 
-    async def call_tool(self, context: Context, params: CallToolRequestParams) -> ToolResult:
+    async def call_tool(
+        self, context: SdkRequestContext, params: CallToolRequestParams
+    ) -> ToolResult:
         line = LegacyLine(context, params.name, session_in(context).log_level)
         given = params.arguments or {}
         try:
@@ -276,50 +280,62 @@ class Methods:
         except PorticoError as error:
             return refusal(error)
 
-    async def list_resources(self, context: Context, _params: PaginatedRequestParams) -> ToolResult:
+    async def list_resources(
+        self, context: SdkRequestContext, _params: PaginatedRequestParams
+    ) -> ToolResult:
         knock = knock_in(context)
         offers = await self.use.list_offers(knock.caller, knock.server)
         return {"resources": list(offers.resources)}
 
-    async def list_templates(self, context: Context, _params: PaginatedRequestParams) -> ToolResult:
+    async def list_templates(
+        self, context: SdkRequestContext, _params: PaginatedRequestParams
+    ) -> ToolResult:
         knock = knock_in(context)
         offers = await self.use.list_offers(knock.caller, knock.server)
         return {"resourceTemplates": list(offers.resource_templates)}
 
-    async def list_prompts(self, context: Context, _params: PaginatedRequestParams) -> ToolResult:
+    async def list_prompts(
+        self, context: SdkRequestContext, _params: PaginatedRequestParams
+    ) -> ToolResult:
         knock = knock_in(context)
         offers = await self.use.list_offers(knock.caller, knock.server)
         return {"prompts": list(offers.prompts)}
 
     async def read_resource(
-        self, context: Context, params: ReadResourceRequestParams
+        self, context: SdkRequestContext, params: ReadResourceRequestParams
     ) -> ToolResult:
         line = LegacyLine(context, params.uri, session_in(context).log_level)
         return await self.offering.resource(knock_in(context), params.uri, line)
 
-    async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> ToolResult:
+    async def get_prompt(
+        self, context: SdkRequestContext, params: GetPromptRequestParams
+    ) -> ToolResult:
         line = LegacyLine(context, params.name, session_in(context).log_level)
         given: JsonObject = params.arguments or {}
         return await self.offering.prompt(knock_in(context), params.name, given, line)
 
-    async def complete(self, context: Context, params: CompleteRequestParams) -> ToolResult:
+    async def complete(
+        self, context: SdkRequestContext, params: CompleteRequestParams
+    ) -> ToolResult:
         knock = knock_in(context)
         asked = params.model_dump(by_alias=True, mode="json", exclude_none=True)
         asked.pop("_meta", None)
         return dict(await self.use.complete(knock.caller, asked, server=knock.server))
 
-    async def set_level(self, context: Context, params: SetLevelRequestParams) -> ToolResult:
+    async def set_level(
+        self, context: SdkRequestContext, params: SetLevelRequestParams
+    ) -> ToolResult:
         session_in(context).log_level = params.level
         return {}
 
     async def listen(
-        self, context: Context, params: SubscriptionsListenRequestParams
+        self, context: SdkRequestContext, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         bus = InMemorySubscriptionBus()
         async with self.audience.joined(knock_in(context), bus.publish):
             return await ListenHandler(bus)(context, params)
 
-    async def greeted(self, context: Context, _params: NotificationParams) -> None:
+    async def greeted(self, context: SdkRequestContext, _params: NotificationParams) -> None:
         """The handshake is over: from now on the session hears of changes, until it ends."""
         session = session_in(context)
         connection = session.connection
@@ -340,7 +356,7 @@ class Methods:
 def build_server(methods: Methods, version: str) -> Server[Any]:
     server: Server[Any] = Server("portico", title="Portico", version=version, cache_hints=_HINTS)  # ty: ignore[no-matching-overload] # checked by mypy
 
-    async def discover(context: Context, _params: RequestParams) -> ToolResult:
+    async def discover(context: SdkRequestContext, _params: RequestParams) -> ToolResult:
         return await methods.discover(server, context)
 
     handlers: Mapping[str, tuple[type[BaseModel], Handler]] = {

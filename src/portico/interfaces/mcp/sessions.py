@@ -28,7 +28,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from portico.guard.authentication import Entry
-from portico.interfaces.mcp.request_context import Knock, TooManySessions, knock_of
+from portico.interfaces.mcp.request_context import McpRequestContext, TooManySessions, knock_of
 from portico.interfaces.mcp.tool_values import BROKE, error_data
 from portico.kernel.errors import PorticoError
 
@@ -47,7 +47,7 @@ _SESSION: Final = "portico.mcp.session"
 @dataclass(slots=True, eq=False)
 class Session:
     id: str
-    knock: Knock
+    request_context: McpRequestContext
     transport: StreamableHTTPServerTransport
     connection: Connection | None = None
     log_level: str = "info"
@@ -77,10 +77,10 @@ def session_named(scope: Scope) -> str | None:
 @dataclass(slots=True, kw_only=True)
 class Sessions:
     server: Server[Any]
-    options: Callable[[Knock], Awaitable[InitializationOptions]]
+    options: Callable[[McpRequestContext], Awaitable[InitializationOptions]]
     """What a newcomer is told of the door it came to. Raises `PorticoError`."""
     start: Callable[[Coroutine[Any, Any, None]], object]
-    most: int = _MOST
+    limit: int = _MOST
     most_of_one: int = _MOST_OF_ONE
     idle: float = _IDLE
     _open: dict[str, Session] = field(default_factory=dict)
@@ -89,14 +89,16 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._open)
 
-    async def __call__(self, knock: Knock, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self, knock: McpRequestContext, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         """Raises `TooManySessions`, and what a door raises that is not there."""
         shown = session_named(scope)
         if shown is None:
             await self._begin(knock, scope, receive, send)
             return
         session = self._open.get(shown)
-        if session is None or session.knock.owner != knock.owner:
+        if session is None or session.request_context.owner != knock.owner:
             await _lost()(scope, receive, send)
             return
         self._open[shown] = self._open.pop(shown)
@@ -104,7 +106,9 @@ class Sessions:
         if session.transport.is_terminated:
             await self._forget(session)
 
-    async def _begin(self, knock: Knock, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _begin(
+        self, knock: McpRequestContext, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         options = await self.options(knock)
         await self._make_room(knock)
         name = secrets.token_hex(16)
@@ -144,10 +148,14 @@ class Sessions:
             ready.set()
             await self._forget(session)
 
-    async def _make_room(self, knock: Knock) -> None:
-        theirs = [it for it in self._open.values() if it.knock.entry.key_id == knock.entry.key_id]
+    async def _make_room(self, knock: McpRequestContext) -> None:
+        theirs = [
+            it
+            for it in self._open.values()
+            if it.request_context.entry.key_id == knock.entry.key_id
+        ]
         crowd = theirs if len(theirs) >= self.most_of_one else list(self._open.values())
-        if len(theirs) < self.most_of_one and len(self._open) < self.most:
+        if len(theirs) < self.most_of_one and len(self._open) < self.limit:
             return
         left = next((session for session in crowd if not session.in_use), None)
         if left is not None:
@@ -187,7 +195,7 @@ def _lost() -> JSONResponse:
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 404)
 
 
-Context = ServerRequestContext[Any, Any]
+SdkRequestContext = ServerRequestContext[Any, Any]
 Handler = Callable[..., Awaitable[Any]]
 _log: Final = logging.getLogger("portico.mcp")
 
@@ -197,20 +205,20 @@ def handle(server: Server[Any], handlers: Mapping[str, tuple[type[BaseModel], Ha
         server.add_request_handler(method, params, _told(method, handler))
 
 
-def knock_in(context: Context) -> Knock:
+def knock_in(context: SdkRequestContext) -> McpRequestContext:
     if context.request is None:
         raise RuntimeError("a request that did not come over HTTP")
     return knock_of(context.request.scope)
 
 
-def session_in(context: Context) -> Session:
+def session_in(context: SdkRequestContext) -> Session:
     if context.request is None:
         raise RuntimeError("a request that did not come over HTTP")
     return session_of(context.request.scope)
 
 
 def _told(method: str, handler: Handler) -> Handler:
-    async def telling(context: Context, params: BaseModel) -> Any:  # noqa: ANN401 # as the SDK has it
+    async def telling(context: SdkRequestContext, params: BaseModel) -> Any:  # noqa: ANN401 # as the SDK has it
         modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         try:
             result = await handler(context, params)

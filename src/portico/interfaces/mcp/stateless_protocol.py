@@ -28,7 +28,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from portico.gateway.core.errors import InputUnsupported
 from portico.gateway.core.resources_and_prompts import our_uri, whose_uri
-from portico.gateway.ports import Line
+from portico.gateway.ports import ClientChannel
 from portico.interfaces.mcp.pending_calls import (
     Conversation,
     Exchange,
@@ -38,7 +38,12 @@ from portico.interfaces.mcp.pending_calls import (
     missing,
     result_message,
 )
-from portico.interfaces.mcp.request_context import GatewayUses, Knock, NoSuchQuestion, knock_of
+from portico.interfaces.mcp.request_context import (
+    ElicitationNotFound,
+    GatewayUses,
+    McpRequestContext,
+    knock_of,
+)
 from portico.interfaces.mcp.tool_values import BROKE, Result, error_data, refusal
 from portico.interfaces.mcp.tools import Calls
 from portico.kernel.errors import PorticoError
@@ -148,7 +153,9 @@ def _is_request(message: object) -> bool:
 class Offering:
     use: GatewayUses
 
-    async def __call__(self, knock: Knock, request: ModernRequest, line: Line) -> Result:
+    async def __call__(
+        self, knock: McpRequestContext, request: ModernRequest, line: ClientChannel
+    ) -> Result:
         """Raises `PorticoError`."""
         if request.method == "tools/call":
             return await self.call(knock, request.name, request.arguments, line, modern=True)
@@ -159,24 +166,32 @@ class Offering:
         return {"ttlMs": 0, "cacheScope": "private", **read}
 
     async def call(
-        self, knock: Knock, name: str, arguments: JsonObject, line: Line, *, modern: bool
+        self,
+        knock: McpRequestContext,
+        name: str,
+        arguments: JsonObject,
+        line: ClientChannel,
+        *,
+        modern: bool,
     ) -> Result:
         return await Calls(self.use)(knock, name, arguments, line, modern=modern)
 
-    async def prompt(self, knock: Knock, name: str, arguments: JsonObject, line: Line) -> Result:
+    async def prompt(
+        self, knock: McpRequestContext, name: str, arguments: JsonObject, line: ClientChannel
+    ) -> Result:
         texts = {key: str(value) for key, value in arguments.items()}
         return dict(
             await self.use.get_prompt(knock.caller, name, texts, server=knock.server, line=line)
         )
 
-    async def resource(self, knock: Knock, uri: str, line: Line) -> Result:
+    async def resource(self, knock: McpRequestContext, uri: str, line: ClientChannel) -> Result:
         read = dict(await self.use.read_resource(knock.caller, uri, server=knock.server, line=line))
         contents = read.get("contents")
         if knock.server is None and isinstance(contents, list):
             read["contents"] = [_under_our_name(uri, each) for each in contents]
         return read
 
-    async def schema(self, knock: Knock, name: str) -> Mapping[str, Any] | None:
+    async def schema(self, knock: McpRequestContext, name: str) -> Mapping[str, Any] | None:
         """What a tool that is listed under its own name takes; None for those of the door.
         Raises `PorticoError`."""
         if knock.server is not None:
@@ -224,7 +239,9 @@ class Modern:
             return
         await self._answer(knock_of(scope), request, Exchange(receive, send))
 
-    async def _answer(self, knock: Knock, request: ModernRequest, exchange: Exchange) -> None:
+    async def _answer(
+        self, knock: McpRequestContext, request: ModernRequest, exchange: Exchange
+    ) -> None:
         try:
             if error := await self._header_error(knock, request):
                 await exchange.answer(error_message(request.id, error))
@@ -236,8 +253,9 @@ class Modern:
         if await exchange.follow(conversation, request.hearing):
             await exchange.answer(self._last_word(conversation, request))
 
-    def _conversation(self, knock: Knock, request: ModernRequest) -> Conversation:
-        """A new one, or that which waits for what this request brings. Raises `NoSuchQuestion`."""
+    def _conversation(self, knock: McpRequestContext, request: ModernRequest) -> Conversation:
+        """A new one, or that which waits for what this request brings. Raises
+        `ElicitationNotFound`."""
         if request.state is not None:
             held = self.waiting.take(request.state, knock.owner, request.same)
             held.answer(request.responses)
@@ -249,7 +267,7 @@ class Modern:
             request.capabilities,
             dict(request.responses),
         )
-        made.begin(self.offering(knock, request, made), self.start)
+        made.start(self.offering(knock, request, made), self.start)
         return made
 
     def _last_word(self, conversation: Conversation, request: ModernRequest) -> dict[str, Any]:
@@ -290,12 +308,14 @@ class Modern:
                 code=MISSING_REQUIRED_CLIENT_CAPABILITY, message=told.message, data=data
             )
             return error_message(request.id, lacking)
-        if request.method == "tools/call" and not isinstance(error, NoSuchQuestion):
+        if request.method == "tools/call" and not isinstance(error, ElicitationNotFound):
             return result_message(request.id, self._stamped(refusal(error)))
         uri = request.name if request.method == "resources/read" else None
         return error_message(request.id, error_data(error, uri=uri, modern=True))
 
-    async def _header_error(self, knock: Knock, request: ModernRequest) -> ErrorData | None:
+    async def _header_error(
+        self, knock: McpRequestContext, request: ModernRequest
+    ) -> ErrorData | None:
         """A tool may want its arguments in headers too, and then both must say the same."""
         if request.method != "tools/call" or not (request.arguments or _has_params(request)):
             return None

@@ -7,11 +7,11 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ErrorData
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.errors import LoginNeeded
 from portico.gateway.core.surface import READ_RESULT
 from portico.guard.core.errors import ApprovalPending
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 
 
@@ -44,15 +44,17 @@ def _lenient(value: JsonValue, kind: JsonObject) -> JsonValue:
     return value
 
 
-def flaws_of(tool: Tool, fields: JsonObject) -> Iterator[Flaw]:
+def flaws_of(tool: Tool, fields: JsonObject) -> Iterator[FieldError]:
     for name in tool.required:
         if name not in fields:
-            yield Flaw(name, "is needed")
+            yield FieldError(name, "is needed")
     for name, value in fields.items():
         if name not in tool.properties:
-            yield Flaw(name, f"is not known; {tool.name} takes {', '.join(tool.properties) or '-'}")
+            yield FieldError(
+                name, f"is not known; {tool.name} takes {', '.join(tool.properties) or '-'}"
+            )
         elif (wanted := _wanted(value, tool.properties[name])) is not None:
-            yield Flaw(name, f"must be {wanted}")
+            yield FieldError(name, f"must be {wanted}")
 
 
 def _wanted(value: JsonValue, kind: JsonObject) -> str | None:
@@ -105,7 +107,7 @@ BROKE: Final = ErrorData(
 """What it was stays in the log: it may name what is nobody's business."""
 
 
-def result_of(answer: Answer, *, modern: bool) -> Result:
+def result_of(answer: ToolResult, *, modern: bool) -> Result:
     """All that the tool gave, as it gave it."""
     result: Result = {"content": list(answer.content)}
     # Up to 2025-11-25 only an object is structured content; its text says the same.
@@ -196,12 +198,12 @@ Facts: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToolOutput:
     text: str
-    facts: Facts
+    details: Facts
 
     def as_result(self) -> Result:
-        return {**text_result(self.text), "structuredContent": dict(self.facts)}
+        return {**text_result(self.text), "structuredContent": dict(self.details)}
 
 
 def lines(*parts: str | Iterable[str]) -> str:

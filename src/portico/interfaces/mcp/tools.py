@@ -8,12 +8,12 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import Final
 
-from portico.gateway.core.calls import Question, ResultId, Verb, Wanted
+from portico.gateway.core.calls import ClientCapability, Question, ResultId, Verb
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import (
-    BadArguments,
     InputRefused,
     InputUnsupported,
+    InvalidArguments,
     LoginNeeded,
     ToolNotFound,
 )
@@ -27,9 +27,9 @@ from portico.gateway.core.surface import (
     TAKES,
     WORKFLOW_STATUS,
 )
-from portico.gateway.ports import Line
+from portico.gateway.ports import ClientChannel
 from portico.guard.core.errors import ApprovalPending
-from portico.interfaces.mcp.request_context import GatewayUses, Knock, WorkflowUses
+from portico.interfaces.mcp.request_context import GatewayUses, McpRequestContext, WorkflowUses
 from portico.interfaces.mcp.tool_values import (
     Result,
     login,
@@ -38,7 +38,7 @@ from portico.interfaces.mcp.tool_values import (
     result_of,
     text_result,
 )
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.learning.core.intents import SAYABLE, Outcome
@@ -46,27 +46,27 @@ from portico.learning.core.suggestions import Suggestion
 from portico.learning.core.suggestions import words as suggestion_words
 from portico.learning.suggestions import about
 from portico.workflows.core.errors import NotAWorkflow
-from portico.workflows.core.plan import BadPlan
+from portico.workflows.core.plan import InvalidPlan
 from portico.workflows.core.plan_learning import SuggestionId
 from portico.workflows.core.plan_report import Mode, WorkflowReport, WorkflowStatus
-from portico.workflows.core.programs import ProgramReport, ProgramStatus, ProgramWish
+from portico.workflows.core.programs import ProgramReport, ProgramSpec, ProgramStatus
 from portico.workflows.core.texts import WORKFLOW_META, facts, words
-from portico.workflows.runs import RunWorkflowWish
+from portico.workflows.runs import RunWorkflowSpec
 
 
 def see_that_it_takes(tool: str, given: JsonObject, takes: Sequence[str]) -> None:
     """What nobody reads would be lost without a word: whoever says `query` would be told that
-    nothing is there. Raises `BadArguments`."""
+    nothing is there. Raises `InvalidArguments`."""
     strange = [name for name in given if name not in takes and not name.startswith("_")]
     if strange:
         why = f"is not something that it takes, which is {', '.join(takes)}"
-        raise BadArguments(tool, [Flaw(name, why) for name in strange])
+        raise InvalidArguments(tool, [FieldError(name, why) for name in strange])
 
 
 def text(tool: str, given: JsonObject, field: str) -> str:
     value = given.get(field)
     if not isinstance(value, str):
-        raise BadArguments(tool, [Flaw(field, "must be a text")])
+        raise InvalidArguments(tool, [FieldError(field, "must be a text")])
     return value
 
 
@@ -81,7 +81,7 @@ def texts(tool: str, given: JsonObject, field: str) -> Sequence[str]:
         return [value]
     found = [each for each in value if isinstance(each, str)] if isinstance(value, Sequence) else []
     if not isinstance(value, Sequence) or len(found) != len(value):
-        raise BadArguments(tool, [Flaw(field, "must be a list of texts")])
+        raise InvalidArguments(tool, [FieldError(field, "must be a list of texts")])
     return found
 
 
@@ -91,7 +91,7 @@ def number(tool: str, given: JsonObject, field: str) -> int | None:
         value = int(value)
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    raise BadArguments(tool, [Flaw(field, "must be a whole number")])
+    raise InvalidArguments(tool, [FieldError(field, "must be a whole number")])
 
 
 def object_or_none(tool: str, given: JsonObject, field: str) -> JsonObject | None:
@@ -101,7 +101,7 @@ def object_or_none(tool: str, given: JsonObject, field: str) -> JsonObject | Non
         with suppress(ValueError):
             value = json.loads(value or "{}")
     if value is not None and not isinstance(value, Mapping):
-        raise BadArguments(tool, [Flaw(field, "must be an object")])
+        raise InvalidArguments(tool, [FieldError(field, "must be an object")])
     return value
 
 
@@ -116,7 +116,9 @@ _WENT_WRONG: Final = {WorkflowStatus.FAILED, WorkflowStatus.CANCELLED}
 class WorkflowCalls:
     use: WorkflowUses
 
-    async def __call__(self, knock: Knock, name: str, given: JsonObject, line: Line) -> Result:
+    async def __call__(
+        self, knock: McpRequestContext, name: str, given: JsonObject, line: ClientChannel
+    ) -> Result:
         """Raises `PorticoError`."""
         if name == RUN_WORKFLOW:
             return await self._run(knock, given, line)
@@ -126,8 +128,10 @@ class WorkflowCalls:
             return await self._feedback(knock, given)
         return await self._status(knock, name, given, line)
 
-    async def _run(self, knock: Knock, given: JsonObject, line: Line) -> Result:
-        wish = RunWorkflowWish(
+    async def _run(
+        self, knock: McpRequestContext, given: JsonObject, line: ClientChannel
+    ) -> Result:
+        wish = RunWorkflowSpec(
             plan=object_or_none(RUN_WORKFLOW, given, "plan"),
             name=text_or_none(RUN_WORKFLOW, given, "name"),
             suggestion=_suggestion(given),
@@ -140,28 +144,32 @@ class WorkflowCalls:
             return _suggested(await self.use.suggest_workflow(knock.caller, wish.intent))
         try:
             started = await self.use.run_workflow(knock.caller, wish)
-        except BadPlan as error:
+        except InvalidPlan as error:
             return _faulty(error)
-        return await self._workflow(knock, started.run.id, self.use.patience, line)
+        return await self._workflow(knock, started.run.id, self.use.wait_timeout, line)
 
-    async def _program(self, knock: Knock, given: JsonObject, line: Line) -> Result:
-        wish = ProgramWish(
+    async def _program(
+        self, knock: McpRequestContext, given: JsonObject, line: ClientChannel
+    ) -> Result:
+        wish = ProgramSpec(
             code=text(RUN_PROGRAM, given, "code"),
             inputs=object_or_none(RUN_PROGRAM, given, "inputs") or {},
         )
         started = await self.use.start_program(knock.caller, wish)
         return _of_program(
             await self.use.wait_for_program(
-                knock.caller, started.run.id, patience=self.use.patience, line=line
+                knock.caller, started.run.id, patience=self.use.wait_timeout, line=line
             )
         )
 
-    async def _feedback(self, knock: Knock, given: JsonObject) -> Result:
+    async def _feedback(self, knock: McpRequestContext, given: JsonObject) -> Result:
         of = about(text(FEEDBACK, given, "run"))
         said = await self.use.give_feedback(knock.caller, of, _outcome(given))
         return text_result(f"{said.id} is noted as {said.outcome}.")
 
-    async def _status(self, knock: Knock, name: str, given: JsonObject, line: Line) -> Result:
+    async def _status(
+        self, knock: McpRequestContext, name: str, given: JsonObject, line: ClientChannel
+    ) -> Result:
         run = RunId.parse(text(name, given, "run"))
         seconds = min(max(number(name, given, "wait") or 0, 0), _LONGEST)
         patience = timedelta(seconds=seconds)
@@ -172,7 +180,9 @@ class WorkflowCalls:
                 await self.use.wait_for_program(knock.caller, run, patience=patience, line=line)
             )
 
-    async def _workflow(self, knock: Knock, run: RunId, patience: timedelta, line: Line) -> Result:
+    async def _workflow(
+        self, knock: McpRequestContext, run: RunId, patience: timedelta, line: ClientChannel
+    ) -> Result:
         return _of(
             await self.use.wait_for_workflow(knock.caller, run, patience=patience, line=line)
         )
@@ -181,7 +191,9 @@ class WorkflowCalls:
 def _mode(given: JsonObject) -> Mode:
     told = text_or_none(RUN_WORKFLOW, given, "mode") or Mode.DURABLE
     if told not in set(Mode):
-        raise BadArguments(RUN_WORKFLOW, [Flaw("mode", f"must be one of {', '.join(Mode)}")])
+        raise InvalidArguments(
+            RUN_WORKFLOW, [FieldError("mode", f"must be one of {', '.join(Mode)}")]
+        )
     return Mode(told)
 
 
@@ -193,7 +205,9 @@ def _suggestion(given: JsonObject) -> SuggestionId | None:
 def _outcome(given: JsonObject) -> Outcome:
     told = text(FEEDBACK, given, "outcome")
     if told not in SAYABLE:
-        raise BadArguments(FEEDBACK, [Flaw("outcome", f"must be one of {', '.join(SAYABLE)}")])
+        raise InvalidArguments(
+            FEEDBACK, [FieldError("outcome", f"must be one of {', '.join(SAYABLE)}")]
+        )
     return Outcome(told)
 
 
@@ -205,10 +219,10 @@ def _suggested(suggestion: Suggestion) -> Result:
     }
 
 
-def _faulty(error: BadPlan) -> Result:
+def _faulty(error: InvalidPlan) -> Result:
     """With all that is wrong with it, so that it is mended at once."""
-    faults = [f"- {fault}" for fault in error.faults[:_FAULTS]]
-    more = len(error.faults) - len(faults)
+    faults = [f"- {fault}" for fault in error.diagnostics[:_FAULTS]]
+    more = len(error.diagnostics) - len(faults)
     rest = [f"- and {more} more"] if more else []
     told = "\n".join([f"{error.code}: {error.title}. Nothing was called.", *faults, *rest])
     return {**refusal(error), **text_result(told)}
@@ -236,7 +250,13 @@ class Calls:
     use: GatewayUses
 
     async def __call__(
-        self, knock: Knock, name: str, given: JsonObject, line: Line, *, modern: bool
+        self,
+        knock: McpRequestContext,
+        name: str,
+        given: JsonObject,
+        line: ClientChannel,
+        *,
+        modern: bool,
     ) -> Result:
         """Raises `PorticoError`."""
         try:
@@ -249,7 +269,13 @@ class Calls:
             return login(error, promised=await self._promised(knock, name))
 
     async def _answered(
-        self, knock: Knock, name: str, given: JsonObject, line: Line, *, modern: bool
+        self,
+        knock: McpRequestContext,
+        name: str,
+        given: JsonObject,
+        line: ClientChannel,
+        *,
+        modern: bool,
     ) -> Result:
         if knock.server is not None:
             ref = ToolRef(knock.server, name)
@@ -278,7 +304,7 @@ class Calls:
     def is_own(name: str) -> bool:
         return name in _VERBS | _LOOKS | _RUNS
 
-    async def _looked(self, knock: Knock, name: str, given: JsonObject) -> str:
+    async def _looked(self, knock: McpRequestContext, name: str, given: JsonObject) -> str:
         if name == READ_RESULT:
             result = ResultId.parse(text(name, given, "result"))
             page = number(name, given, "page") or 1
@@ -290,7 +316,7 @@ class Calls:
         names = texts(name, given, "tools")
         return (await self.use.describe_tools(knock.caller, names, budget=budget)).text
 
-    async def _promised(self, knock: Knock, name: str) -> bool:
+    async def _promised(self, knock: McpRequestContext, name: str) -> bool:
         """Whether what the tool gives was said to have a form."""
         if knock.server is None:
             return False
@@ -298,7 +324,13 @@ class Calls:
         return any(tool["name"] == name and tool.get("outputSchema") for tool in listed)
 
     async def _hot(
-        self, knock: Knock, name: str, given: JsonObject, line: Line, *, modern: bool
+        self,
+        knock: McpRequestContext,
+        name: str,
+        given: JsonObject,
+        line: ClientChannel,
+        *,
+        modern: bool,
     ) -> Result:
         surface = await self.use.show_surface(knock.caller)
         ref = surface.hot_ref(name)
@@ -308,10 +340,10 @@ class Calls:
         return result_of(called.answer, modern=modern)
 
 
-async def _show_link(line: Line, error: LoginNeeded) -> None:
+async def _show_link(line: ClientChannel, error: LoginNeeded) -> None:
     """By the client itself, where it can: then no model has a part in it. Whether they open it is
     seen when they call again."""
-    if Wanted.ELICITATION not in line.able:
+    if ClientCapability.ELICITATION not in line.able:
         return
     params: JsonObject = {
         "mode": "url",
@@ -320,4 +352,4 @@ async def _show_link(line: Line, error: LoginNeeded) -> None:
         "elicitationId": sha256(error.login_url.encode()).hexdigest()[:32],
     }
     with suppress(InputUnsupported, InputRefused):
-        await line.ask(Question(Wanted.ELICITATION, params))
+        await line.ask(Question(ClientCapability.ELICITATION, params))

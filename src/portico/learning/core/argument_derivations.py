@@ -155,11 +155,11 @@ def _rows(view: View, origin: str) -> frozenset[int]:
 
 # How an argument is got from what a task has seen: a value from somewhere, or a text around some.
 #
-# `Taken` says from whom, from which place, changed how, and which of those that stand there.
-# `Filled` is a text with such values in it. `Fixed` is a value that is nobody's.
+# `ValueDerivation` says from whom, from which place, changed how, and which of those that stand
+# there. `Filled` is a text with such values in it. `Fixed` is a value that is nobody's.
 
 
-class Taken(NamedTuple):
+class ValueDerivation(NamedTuple):
     origin: str
     place: str
     change: str
@@ -171,7 +171,7 @@ class Taken(NamedTuple):
 class Filled(NamedTuple):
     literals: tuple[str, ...]
     """One more than there are values."""
-    slots: tuple[Taken, ...]
+    slots: tuple[ValueDerivation, ...]
 
 
 class Fixed(NamedTuple):
@@ -179,7 +179,7 @@ class Fixed(NamedTuple):
     """As JSON."""
 
 
-Derivation = Taken | Filled | Fixed
+Derivation = ValueDerivation | Filled | Fixed
 
 
 def derive(view: View, derivation: Derivation) -> JsonValue:
@@ -194,7 +194,7 @@ def _derive(view: View, derivation: Derivation) -> JsonValue:
         case Fixed():
             fixed: JsonValue = json.loads(derivation.text)
             return fixed
-        case Taken(origin, place, change, sort, choice):
+        case ValueDerivation(origin, place, change, sort, choice):
             return chosen(view, origin, view.candidates(origin, place, change, sort), choice)
         case _:
             values = [derive(view, slot) for slot in derivation.slots]
@@ -212,7 +212,7 @@ def written(derivation: Derivation) -> str:
     match derivation:
         case Fixed():
             whole: list[object] = ["fixed", derivation.text]
-        case Taken():
+        case ValueDerivation():
             whole = ["taken", *derivation]
         case _:
             whole = ["filled", *derivation]
@@ -236,8 +236,8 @@ def read(text: str) -> Derivation:
     raise ValueError(text)
 
 
-def _taken(texts: Sequence[object]) -> Taken:
-    return Taken(*map(_text, texts))
+def _taken(texts: Sequence[object]) -> ValueDerivation:
+    return ValueDerivation(*map(_text, texts))
 
 
 def _text(value: object) -> str:
@@ -272,7 +272,7 @@ def explained(view: View, value: JsonValue, own: AbstractSet[str]) -> Sequence[D
     return found
 
 
-def _taken_explain(view: View, value: JsonValue) -> Iterator[Taken]:
+def _taken_explain(view: View, value: JsonValue) -> Iterator[ValueDerivation]:
     match value:
         case None | bool():
             return
@@ -282,11 +282,13 @@ def _taken_explain(view: View, value: JsonValue) -> Iterator[Taken]:
             yield from _single(view, first, value, LISTS)
 
 
-def _single(view: View, sought: Value, whole: JsonValue, choices: Sequence[str]) -> Iterator[Taken]:
+def _single(
+    view: View, sought: Value, whole: JsonValue, choices: Sequence[str]
+) -> Iterator[ValueDerivation]:
     sort = sort_of(sought)
     for origin, place, change in islice(_where(view, sought), _MOST_PLACES):
         for choice in choices:
-            way = Taken(origin, place, change, sort, choice)
+            way = ValueDerivation(origin, place, change, sort, choice)
             if same(derive(view, way), whole):
                 yield way
 
@@ -356,7 +358,7 @@ def _around(text: str, spans: Sequence[Span]) -> tuple[str, ...]:
     return tuple(text[end:begin] for end, begin in zip(ends, begins, strict=True))
 
 
-def _slot(view: View, part: str) -> list[Taken]:
+def _slot(view: View, part: str) -> list[ValueDerivation]:
     if part.lower() in SQL or (len(part) == 1 and part.isalpha()):
         return []
     ways = list(islice(_taken_explain(view, part), _A_SLOT))
@@ -365,7 +367,9 @@ def _slot(view: View, part: str) -> list[Taken]:
     return ways
 
 
-def _combined(literals: tuple[str, ...], slots: Sequence[Sequence[Taken]]) -> Sequence[Filled]:
+def _combined(
+    literals: tuple[str, ...], slots: Sequence[Sequence[ValueDerivation]]
+) -> Sequence[Filled]:
     """The likeliest of each, and each other way with the likeliest of the others."""
     best = [ways[0] for ways in slots]
     found = [Filled(literals, tuple(best))]
@@ -386,7 +390,7 @@ def sources_of(view: View, way: Derivation, value: JsonValue) -> AbstractSet[Sou
     match way:
         case Fixed():
             return frozenset({Source(Origin.CONSTANT)})
-        case Taken():
+        case ValueDerivation():
             return frozenset(_taken_sources(view, way, value))
         case _:
             found = {Source(Origin.CONSTANT)}
@@ -395,7 +399,7 @@ def sources_of(view: View, way: Derivation, value: JsonValue) -> AbstractSet[Sou
             )
 
 
-def _taken_sources(view: View, way: Taken, value: JsonValue) -> Iterator[Source]:
+def _taken_sources(view: View, way: ValueDerivation, value: JsonValue) -> Iterator[Source]:
     call = view.seats[way.origin].call
     if call is None:
         yield Source(Origin.WORDS)

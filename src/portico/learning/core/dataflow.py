@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portico.gateway.core.catalog_snapshot import Definition, ToolRef
-from portico.gateway.core.inferred_schema import SeenShape, schema_of, vague
+from portico.gateway.core.inferred_schema import ObservedSchema, schema_of, vague
 from portico.gateway.core.search_text import STOP_WORDS
 from portico.kernel.json import JsonObject
 from portico.learning.core.dataflow_fields import (
@@ -28,7 +28,7 @@ from portico.learning.core.dataflow_fields import (
     Meanings,
     OutputField,
     Parameter,
-    StepShape,
+    StepSignature,
     fields_of,
     kinship,
     nearness,
@@ -145,7 +145,7 @@ def _met(wanted: frozenset[str], there: frozenset[str]) -> float:
     return len(wanted & there) / len(wanted) if wanted else 0.0
 
 
-class Sign(StrEnum):
+class Feature(StrEnum):
     WORDS = "words"
     """The share of their names' words that field and parameter have in common."""
     NAME_MEANING = "name_meaning"
@@ -173,17 +173,24 @@ class Sign(StrEnum):
 
 
 AGAINST: Final = frozenset(
-    {Sign.RIVAL, Sign.ECHO, Sign.SAME_TOOL, Sign.CONTROL, Sign.CHOICE, Sign.DEFAULT}
+    {
+        Feature.RIVAL,
+        Feature.ECHO,
+        Feature.SAME_TOOL,
+        Feature.CONTROL,
+        Feature.CHOICE,
+        Feature.DEFAULT,
+    }
 )
 
-Signs = Mapping[Sign, float]
+Features = Mapping[Feature, float]
 
 # What was learnt from plans whose edges are known, by `just bench edges`.
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    of: Mapping[Sign, float]
+    of: Mapping[Feature, float]
     start: float
     """The log-odds of an edge of which nothing is known, against none at all."""
 
@@ -206,21 +213,21 @@ SHOWN: Final = Floors(required=0.1, optional=0.5)
 SHIPPED: Final = Weights(
     MappingProxyType(
         {
-            Sign.WORDS: 1.0686,
-            Sign.NAME_MEANING: 0.3081,
-            Sign.MEANING: 2.3879,
-            Sign.SAME_TYPE: 0.4006,
-            Sign.ABOUT: 0.7028,
-            Sign.TURN: 0.7813,
-            Sign.OPEN: 1.9096,
-            Sign.IDENTIFIER: 1.1088,
-            Sign.SEEN: 1.0476,
-            Sign.RIVAL: -0.8756,
-            Sign.ECHO: -2.8043,
-            Sign.SAME_TOOL: -2.6265,
-            Sign.CONTROL: -2.2226,
-            Sign.CHOICE: -1.4812,
-            Sign.DEFAULT: -2.7338,
+            Feature.WORDS: 1.0686,
+            Feature.NAME_MEANING: 0.3081,
+            Feature.MEANING: 2.3879,
+            Feature.SAME_TYPE: 0.4006,
+            Feature.ABOUT: 0.7028,
+            Feature.TURN: 0.7813,
+            Feature.OPEN: 1.9096,
+            Feature.IDENTIFIER: 1.1088,
+            Feature.SEEN: 1.0476,
+            Feature.RIVAL: -0.8756,
+            Feature.ECHO: -2.8043,
+            Feature.SAME_TOOL: -2.6265,
+            Feature.CONTROL: -2.2226,
+            Feature.CHOICE: -1.4812,
+            Feature.DEFAULT: -2.7338,
         }
     ),
     start=-2.9347,
@@ -369,8 +376,8 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    shape: StepShape
+class KnownStep:
+    shape: StepSignature
     outputs: Sequence[Output]
     wants: Sequence[Want]
     told: frozenset[str]
@@ -380,7 +387,7 @@ class Known:
     wanted_rows: Rows
 
     @classmethod
-    def of(cls, shape: StepShape, meanings: Meanings) -> Self:
+    def of(cls, shape: StepSignature, meanings: Meanings) -> Self:
         own = shape.tool.rpartition(".")[2]
         asked = [*shape.given, *(parameter.name for parameter in shape.wanted)]
         outputs, wants = outputs_of(shape), wants_of(shape)
@@ -395,12 +402,12 @@ class Known:
         )
 
 
-def outputs_of(shape: StepShape) -> Sequence[Output]:
+def outputs_of(shape: StepSignature) -> Sequence[Output]:
     own = shape.tool.rpartition(".")[2]
     return [Output.of(field, own, shape.description) for field in shape.outputs[:_MOST_FIELDS]]
 
 
-def wants_of(shape: StepShape) -> Sequence[Want]:
+def wants_of(shape: StepSignature) -> Sequence[Want]:
     return [Want.of(parameter) for parameter in shape.wanted]
 
 
@@ -417,7 +424,7 @@ class Candidate:
     """Which step of the plan."""
     field: OutputField
     fit: Fit
-    signs: Signs
+    features: Features
     unclear: bool
     """Another field of the same step would do as well."""
 
@@ -433,13 +440,13 @@ class Sought:
 class _Pair:
     """A step and an earlier one, every output of which is held against every parameter."""
 
-    producer: Known
-    consumer: Known
+    producer: KnownStep
+    consumer: KnownStep
     fits: Sequence[Mapping[int, Fit]]
     """One mapping a parameter, by output; those whose types are apart are not there."""
 
     @classmethod
-    def of(cls, producer: Known, consumer: Known, flows: Flows) -> Self:
+    def of(cls, producer: KnownStep, consumer: KnownStep, flows: Flows) -> Self:
         names = nearness(consumer.wanted_rows.names, producer.given_rows.names)
         told = nearness(consumer.wanted_rows.told, producer.given_rows.told)
         fits = [
@@ -472,8 +479,8 @@ class _Pair:
         return min(max(best - self.fits[number][place].score, -_FAR), _FAR)
 
 
-def sought(steps: Sequence[StepShape], meanings: Meanings, flows: Flows) -> Sequence[Sought]:
-    known = [Known.of(step, meanings) for step in steps]
+def sought(steps: Sequence[StepSignature], meanings: Meanings, flows: Flows) -> Sequence[Sought]:
+    known = [KnownStep.of(step, meanings) for step in steps]
     return [each for place in range(len(known)) for each in _of_step(known, place, flows)]
 
 
@@ -482,7 +489,7 @@ def earlier_than(place: int) -> range:
     return range(max(0, place - _MOST_PRODUCERS), place)
 
 
-def _of_step(known: Sequence[Known], place: int, flows: Flows) -> Iterator[Sought]:
+def _of_step(known: Sequence[KnownStep], place: int, flows: Flows) -> Iterator[Sought]:
     consumer = known[place]
     if not consumer.wants:
         return
@@ -494,7 +501,7 @@ def _of_step(known: Sequence[Known], place: int, flows: Flows) -> Iterator[Sough
 
 
 def _candidate(
-    known: Sequence[Known], pairs: Mapping[int, _Pair], producer: int, number: int
+    known: Sequence[KnownStep], pairs: Mapping[int, _Pair], producer: int, number: int
 ) -> Candidate | None:
     pair = pairs[producer]
     best = pair.best(number)
@@ -505,38 +512,40 @@ def _candidate(
     signs = {
         **_of_pair(pair, place, number),
         **_of_parameter(pair.consumer.wants[number]),
-        Sign.RIVAL: pair.rival(place, number),
-        Sign.TURN: _turn(known, pairs, producer, number),
+        Feature.RIVAL: pair.rival(place, number),
+        Feature.TURN: _turn(known, pairs, producer, number),
     }
     return Candidate(producer, pair.producer.outputs[place].field, found, signs, unclear)
 
 
-def _of_pair(pair: _Pair, place: int, number: int) -> Signs:
+def _of_pair(pair: _Pair, place: int, number: int) -> Features:
     output, want = pair.producer.outputs[place], pair.consumer.wants[number]
     each = pair.fits[number][place]
     return {
-        Sign.WORDS: each.words,
-        Sign.NAME_MEANING: each.name_meaning,
-        Sign.MEANING: each.meaning,
-        Sign.SAME_TYPE: float(each.kinship is Kinship.SAME),
-        Sign.ABOUT: float(bool(want.entities & pair.producer.about)),
-        Sign.SEEN: log1p(each.seen),
-        Sign.ECHO: float(output.spelled in pair.producer.told),
-        Sign.SAME_TOOL: float(pair.producer.shape.tool == pair.consumer.shape.tool),
+        Feature.WORDS: each.words,
+        Feature.NAME_MEANING: each.name_meaning,
+        Feature.MEANING: each.meaning,
+        Feature.SAME_TYPE: float(each.kinship is Kinship.SAME),
+        Feature.ABOUT: float(bool(want.entities & pair.producer.about)),
+        Feature.SEEN: log1p(each.seen),
+        Feature.ECHO: float(output.spelled in pair.producer.told),
+        Feature.SAME_TOOL: float(pair.producer.shape.tool == pair.consumer.shape.tool),
     }
 
 
-def _of_parameter(want: Want) -> Signs:
+def _of_parameter(want: Want) -> Features:
     return {
-        Sign.OPEN: float(want.last in OPEN),
-        Sign.IDENTIFIER: float(want.last in IDENTIFIERS),
-        Sign.CONTROL: float(bool(want.words & CONTROL)),
-        Sign.CHOICE: float(want.parameter.choice),
-        Sign.DEFAULT: float(want.parameter.default),
+        Feature.OPEN: float(want.last in OPEN),
+        Feature.IDENTIFIER: float(want.last in IDENTIFIERS),
+        Feature.CONTROL: float(bool(want.words & CONTROL)),
+        Feature.CHOICE: float(want.parameter.choice),
+        Feature.DEFAULT: float(want.parameter.default),
     }
 
 
-def _turn(known: Sequence[Known], pairs: Mapping[int, _Pair], producer: int, number: int) -> float:
+def _turn(
+    known: Sequence[KnownStep], pairs: Mapping[int, _Pair], producer: int, number: int
+) -> float:
     """Departure and arrival from two searches for an airport: each in its turn."""
     tool, wants = known[producer].shape.tool, pairs[producer].consumer.wants
     alike = [place for place in pairs if known[place].shape.tool == tool]
@@ -551,7 +560,9 @@ def _kind(want: Want) -> tuple[str, str | None]:
     return want.last, want.parameter.type
 
 
-def _seen(flows: Flows, producer: Known, consumer: Known, output: Output, want: Want) -> int:
+def _seen(
+    flows: Flows, producer: KnownStep, consumer: KnownStep, output: Output, want: Want
+) -> int:
     giver, taker = producer.shape.tool, consumer.shape.tool
     return flows.seen(Flow(giver, output.field.path, taker, want.parameter.name))
 
@@ -566,14 +577,14 @@ MOST_PAIRS: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    steps: Sequence[StepShape]
+    steps: Sequence[StepSignature]
     """All of them, in their places: those that are left out want nothing, and what nobody could
     take from a step it does not give."""
     left_out: Sequence[str]
     """Steps that want something, and for which nothing is sought."""
 
 
-def bounded(steps: Sequence[StepShape]) -> Bounded:
+def bounded(steps: Sequence[StepSignature]) -> Bounded:
     """Who needs something comes before who could merely take something."""
     wanting = [place for place, step in enumerate(steps) if step.wanted]
     wanting.sort(key=lambda place: not any(each.required for each in steps[place].wanted))
@@ -598,7 +609,7 @@ def bounded(steps: Sequence[StepShape]) -> Bounded:
     )
 
 
-def _pairs(steps: Sequence[StepShape], place: int) -> int:
+def _pairs(steps: Sequence[StepSignature], place: int) -> int:
     given = sum(len(steps[giver].outputs) for giver in earlier_than(place))
     return given * len(steps[place].wanted)
 
@@ -612,13 +623,13 @@ def reason(candidate: Candidate) -> str:
 
 
 def _for(candidate: Candidate) -> Iterator[str]:
-    fit, signs = candidate.fit, candidate.signs
+    fit, signs = candidate.fit, candidate.features
     if fit.seen:
         yield f"seen {fit.seen} times" if fit.seen > 1 else "seen once"
     yield from _by_name(candidate)
     if fit.kinship is Kinship.SAME:
         yield "same type"
-    if signs[Sign.OPEN]:
+    if signs[Feature.OPEN]:
         yield "takes anything"
 
 
@@ -630,19 +641,19 @@ def _by_name(candidate: Candidate) -> Iterator[str]:
         yield "words in common"
     elif fit.name_meaning >= _NEAR:
         yield "names near in meaning"
-    if candidate.signs[Sign.ABOUT]:
+    if candidate.features[Feature.ABOUT]:
         yield "named after what the step is about"
     if not fit.same_name and fit.meaning >= _NEAR:
         yield "descriptions near in meaning"
 
 
 def _against(candidate: Candidate) -> Iterator[str]:
-    fit, signs = candidate.fit, candidate.signs
+    fit, signs = candidate.fit, candidate.features
     if fit.kinship is Kinship.NEAR:
         yield "though of another type"
-    if signs[Sign.ECHO]:
+    if signs[Feature.ECHO]:
         yield "though that step was told it itself"
-    if signs[Sign.SAME_TOOL]:
+    if signs[Feature.SAME_TOOL]:
         yield "though it is the same tool"
     if candidate.unclear:
         yield "though another of its fields fits as well"
@@ -673,7 +684,7 @@ class Edge:
         return f"{given} -> {self.to_step}.{self.parameter}"
 
 
-def texts_to_embed(steps: Sequence[StepShape]) -> Sequence[str]:
+def texts_to_embed(steps: Sequence[StepSignature]) -> Sequence[str]:
     """Each once: all that `propose` asks the vectors of."""
     found: dict[str, None] = {}
     for step in steps:
@@ -685,7 +696,7 @@ def texts_to_embed(steps: Sequence[StepShape]) -> Sequence[str]:
 
 
 def propose(
-    steps: Sequence[StepShape],
+    steps: Sequence[StepSignature],
     meanings: Meanings,
     flows: Flows = NO_FLOWS,
     *,
@@ -700,12 +711,12 @@ def propose(
 
 def confidences(candidates: Sequence[Candidate], weights: Weights) -> Sequence[float]:
     """Each against all the others and against none of them."""
-    odds = [exp(min(log_odds(each.signs, weights), 30.0)) for each in candidates]
+    odds = [exp(min(log_odds(each.features, weights), 30.0)) for each in candidates]
     total = 1.0 + sum(odds)
     return [each / total for each in odds]
 
 
-def log_odds(signs: Signs, weights: Weights) -> float:
+def log_odds(signs: Features, weights: Weights) -> float:
     return weights.start + sum(signs[sign] * weight for sign, weight in weights.of.items())
 
 
@@ -716,7 +727,7 @@ def nearly_as_good(sure: Sequence[float]) -> Sequence[int]:
 
 
 def _edges(
-    steps: Sequence[StepShape], asked: Sought, weights: Weights, floors: Floors
+    steps: Sequence[StepSignature], asked: Sought, weights: Weights, floors: Floors
 ) -> Iterator[Edge]:
     sure = confidences(asked.candidates, weights)
     shown = nearly_as_good(sure)
@@ -744,7 +755,7 @@ _LEAST_FIELDS: Final = 8
 @dataclass(frozen=True, slots=True)
 class KnownTool:
     definition: Definition
-    returns: SeenShape | None = None
+    returns: ObservedSchema | None = None
     """What has been learnt from its results."""
 
     @property
@@ -759,7 +770,7 @@ class KnownTool:
 
 def step_shapes(
     plan: Plan, graph: Graph, tools: Mapping[ToolRef, KnownTool]
-) -> Sequence[StepShape]:
+) -> Sequence[StepSignature]:
     """In an order that the plan allows: then no edge from an earlier to a later one can close a
     circle. What only stands in for another step is referred to by nobody."""
     most = max(_LEAST_FIELDS, _FIELDS // max(1, len(plan.steps)))
@@ -770,8 +781,8 @@ def step_shapes(
     ]
 
 
-def _shape(step: Step, tool: KnownTool, most: int) -> StepShape:
-    return StepShape(
+def _shape(step: Step, tool: KnownTool, most: int) -> StepSignature:
+    return StepSignature(
         step=step.id,
         tool=str(step.tool),
         description=tool.definition.description,

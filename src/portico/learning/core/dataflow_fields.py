@@ -219,7 +219,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepShape:
+class StepSignature:
     step: str
     tool: str
     description: str = ""

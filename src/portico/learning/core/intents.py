@@ -150,7 +150,7 @@ LEAST_SHARE: Final = 0.01
 """Of plans."""
 
 
-class Sign(StrEnum):
+class IntentFeature(StrEnum):
     EITHER = "either"
     """That search finds it for the whole, or the nearest past plans had it, or a likely tool had
     it before it: any of these is enough. In log-odds."""
@@ -168,17 +168,17 @@ class Sign(StrEnum):
     """It is among what was done already."""
 
 
-AGAINST: Final = frozenset({Sign.DONE})
+AGAINST: Final = frozenset({IntentFeature.DONE})
 
-Signs = Mapping[Sign, float]
+IntentFeatures = Mapping[IntentFeature, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    of: Mapping[Sign, float]
+    of: Mapping[IntentFeature, float]
     start: float = 0.0
 
-    def weighed(self, signs: Signs) -> float:
+    def weighed(self, signs: IntentFeatures) -> float:
         """Log-odds."""
         return self.start + sum(weight * signs[sign] for sign, weight in self.of.items())
 
@@ -196,19 +196,23 @@ def log_odds(share: float) -> float:
 #
 # UltraTool, whose licence is not clear, had no part in it.
 
-LIKELY: Final = Weights(MappingProxyType({Sign.EITHER: 0.8615, Sign.STEP: 0.3227}), 0.4965)
+LIKELY: Final = Weights(
+    MappingProxyType({IntentFeature.EITHER: 0.8615, IntentFeature.STEP: 0.3227}), 0.4965
+)
 """That a tool is in the plan, each by itself."""
-UNPRECEDENTED: Final = Weights(MappingProxyType({Sign.EITHER: 0.2283, Sign.STEP: 0.7025}), 1.5)
+UNPRECEDENTED: Final = Weights(
+    MappingProxyType({IntentFeature.EITHER: 0.2283, IntentFeature.STEP: 0.7025}), 1.5
+)
 """The same where nothing like it was done before."""
 NEXT: Final = Weights(
     MappingProxyType(
         {
-            Sign.SEARCH: 0.2394,
-            Sign.STEP: 0.3194,
-            Sign.VOTE: 0.3572,
-            Sign.FOLLOWS: 0.3854,
-            Sign.AFTER: 0.6338,
-            Sign.DONE: -1.0019,
+            IntentFeature.SEARCH: 0.2394,
+            IntentFeature.STEP: 0.3194,
+            IntentFeature.VOTE: 0.3572,
+            IntentFeature.FOLLOWS: 0.3854,
+            IntentFeature.AFTER: 0.6338,
+            IntentFeature.DONE: -1.0019,
         }
     )
 )
@@ -389,7 +393,7 @@ _WORD: Final = re.compile(r"[\w-]+")
 
 
 @dataclass(slots=True)
-class Said:
+class IntentValues:
     spans: Sequence[Span]
     words: frozenset[str]
     used: set[int] = field(default_factory=set)

@@ -15,11 +15,11 @@ from portico.learning.core.intents import (
     NEXT,
     NUMBERS,
     UNPRECEDENTED,
+    IntentFeature,
+    IntentFeatures,
+    IntentValues,
     Kind,
     Offered,
-    Said,
-    Sign,
-    Signs,
     Span,
     Weights,
     form_of,
@@ -27,19 +27,19 @@ from portico.learning.core.intents import (
     logarithm,
 )
 from portico.learning.core.past_plans import (
-    Asked,
     Constant,
     FromIntent,
-    Kept,
-    Learnt,
     PastPlan,
     PastStep,
     Searched,
+    StoredArgument,
+    SuggestionRequest,
+    ToolStatistics,
     Unknown,
     Votes,
     runs_of,
 )
-from portico.workflows.core.plan import Given, Reference
+from portico.workflows.core.plan import ArgumentTemplate, Reference
 
 # Which tools a plan for an intent needs, and how likely each of them is in it.
 #
@@ -58,12 +58,12 @@ Shares = Mapping[str, float]
 class Likely:
     tool: str
     probability: float
-    signs: Signs
+    features: IntentFeatures
 
 
 def likely(
-    asked: Asked,
-    learnt: Learnt,
+    asked: SuggestionRequest,
+    learnt: ToolStatistics,
     offered: Tools,
     weights: Weights = LIKELY,
     unprecedented: Weights = UNPRECEDENTED,
@@ -77,7 +77,9 @@ def likely(
     return sorted(found, key=lambda each: -each.probability)
 
 
-def likely_signs(asked: Asked, learnt: Learnt, offered: Tools) -> Mapping[str, Signs]:
+def likely_signs(
+    asked: SuggestionRequest, learnt: ToolStatistics, offered: Tools
+) -> Mapping[str, IntentFeatures]:
     votes, whole = Votes.of(asked.near).for_tools(), asked.whole
     hits = [tool for each in asked.searched for tool in each.hits]
     seeds = {
@@ -88,14 +90,16 @@ def likely_signs(asked: Asked, learnt: Learnt, offered: Tools) -> Mapping[str, S
     drawn = drawn_by(seeds, learnt, offered)
     return {
         tool: {
-            Sign.EITHER: log_odds(1 - (1 - seeds.get(tool, 0.0)) * (1 - drawn.get(tool, 0.0))),
-            Sign.STEP: logarithm(asked.best_part(tool), LEAST),
+            IntentFeature.EITHER: log_odds(
+                1 - (1 - seeds.get(tool, 0.0)) * (1 - drawn.get(tool, 0.0))
+            ),
+            IntentFeature.STEP: logarithm(asked.best_part(tool), LEAST),
         }
         for tool in dict.fromkeys((*seeds, *drawn))
     }
 
 
-def drawn_by(seeds: Shares, learnt: Learnt, offered: Tools) -> Shares:
+def drawn_by(seeds: Shares, learnt: ToolStatistics, offered: Tools) -> Shares:
     """That any of the likely tools had it before it, also by way of others."""
     found: dict[str, float] = {}
     level = seeds
@@ -106,7 +110,7 @@ def drawn_by(seeds: Shares, learnt: Learnt, offered: Tools) -> Shares:
     return found
 
 
-def _one_further(level: Shares, learnt: Learnt, offered: Tools) -> Shares:
+def _one_further(level: Shares, learnt: ToolStatistics, offered: Tools) -> Shares:
     reached: dict[str, float] = {}
     for consumer, share in level.items():
         for producer in learnt.before.get(consumer, ()) if share >= _WORTH else ():
@@ -121,9 +125,9 @@ def sigmoid(odds: float) -> float:
 
 
 def next_tools(
-    asked: Asked,
+    asked: SuggestionRequest,
     done: Sequence[str],
-    learnt: Learnt,
+    learnt: ToolStatistics,
     offered: Tools,
     weights: Weights = NEXT,
 ) -> Sequence[Likely]:
@@ -138,29 +142,29 @@ def next_tools(
 
 
 def next_signs(
-    asked: Asked, done: Sequence[str], learnt: Learnt, offered: Tools
-) -> Mapping[str, Signs]:
+    asked: SuggestionRequest, done: Sequence[str], learnt: ToolStatistics, offered: Tools
+) -> Mapping[str, IntentFeatures]:
     votes = Votes.of(asked.near)
     for_tools, after = votes.for_tools(), votes.after(done[-1] if done else None)
     left = _left(asked, done)
     hits = [tool for each in asked.searched for tool in each.hits]
     return {
         tool: {
-            Sign.SEARCH: logarithm(asked.whole.get(tool, 0.0), LEAST),
-            Sign.STEP: logarithm(
+            IntentFeature.SEARCH: logarithm(asked.whole.get(tool, 0.0), LEAST),
+            IntentFeature.STEP: logarithm(
                 max((part.hits.get(tool, 0.0) for part in left), default=0), LEAST
             ),
-            Sign.FOLLOWS: logarithm(learnt.follows(done, tool), LEAST),
-            Sign.VOTE: logarithm(0.0 if tool in done else for_tools.get(tool, 0.0)),
-            Sign.AFTER: logarithm(after.get(tool, 0.0), 0.02),
-            Sign.DONE: float(tool in done),
+            IntentFeature.FOLLOWS: logarithm(learnt.follows(done, tool), LEAST),
+            IntentFeature.VOTE: logarithm(0.0 if tool in done else for_tools.get(tool, 0.0)),
+            IntentFeature.AFTER: logarithm(after.get(tool, 0.0), 0.02),
+            IntentFeature.DONE: float(tool in done),
         }
         for tool in dict.fromkeys((*hits, *for_tools, *learnt.after(done)))
         if tool in offered
     }
 
 
-def _left(asked: Asked, done: Sequence[str]) -> Sequence[Searched]:
+def _left(asked: SuggestionRequest, done: Sequence[str]) -> Sequence[Searched]:
     """The sub-steps that nothing that was done answers best; all of them, if none is left."""
     answered = {asked.part_of(tool) for tool in done}
     left = [part for place, part in enumerate(asked.parts) if place not in answered]
@@ -199,7 +203,7 @@ class DependencyPath:
         return f"{last} needs {first} by way of {through} ({shares} = {self.confidence:.2f})"
 
 
-def paths(tools: Sequence[str], learnt: Learnt) -> Sequence[DependencyPath]:
+def paths(tools: Sequence[str], learnt: ToolStatistics) -> Sequence[DependencyPath]:
     """Between the tools of a plan, in their order: each hop itself, and from where nothing came
     before to what each hop leads to in the end."""
     once = list(dict.fromkeys(tools))
@@ -217,7 +221,7 @@ def paths(tools: Sequence[str], learnt: Learnt) -> Sequence[DependencyPath]:
     return [*direct, *far][:_MOST]
 
 
-def _hops(tools: Sequence[str], learnt: Learnt) -> Iterator[Hop]:
+def _hops(tools: Sequence[str], learnt: ToolStatistics) -> Iterator[Hop]:
     for place, later in enumerate(tools):
         for earlier in tools[:place]:
             share = learnt.need(later, earlier)
@@ -273,26 +277,26 @@ class MissingArgument:
 class Filled:
     id: str
     tool: str
-    arguments: Mapping[str, Given]
+    arguments: Mapping[str, ArgumentTemplate]
     origins: Mapping[str, Origin]
     missing: Sequence[MissingArgument]
     after: Sequence[str]
     """As the past plan says that it follows."""
 
 
-_Found = tuple[Given, Origin]
+_Found = tuple[ArgumentTemplate, Origin]
 
 
 def fill(
     steps: Sequence[PastStep],
     intent: str,
-    learnt: Learnt,
+    learnt: ToolStatistics,
     offered: Tools,
     parts: Mapping[str, str] | None = None,
 ) -> Sequence[Filled]:
     """`steps` in their order; those that are not of a past plan have no arguments. All tools are
     offered. `parts`: by tool, the part of the intent that it answers."""
-    filling = _Filling(steps, Said.of(intent), learnt, offered, parts or {})
+    filling = _Filling(steps, IntentValues.of(intent), learnt, offered, parts or {})
     found = {step.id: filling.step(step) for step in steps}
     for step, name, value in filling.left_over(found):
         found[step][name] = value
@@ -302,8 +306,8 @@ def fill(
 @dataclass(frozen=True, slots=True)
 class _Filling:
     steps: Sequence[PastStep]
-    said: Said
-    learnt: Learnt
+    said: IntentValues
+    learnt: ToolStatistics
     offered: Tools
     parts: Mapping[str, str]
 
@@ -366,7 +370,7 @@ class _Filling:
         span = self.said.for_parameter(tool, parameter, self.parts.get(tool.tool, ""))
         return None if span is None else _told(span, as_text=parameter.type not in NUMBERS)
 
-    def _as_kept(self, kept: Kept) -> _Found | None:
+    def _as_kept(self, kept: StoredArgument) -> _Found | None:
         if isinstance(kept, Reference):
             return kept, Origin(From.STEP, str(kept))
         if isinstance(kept, Constant):
@@ -443,7 +447,9 @@ class Choice:
         return 1.0 if self.like is None else self.runs / (self.runs + _UNSEEN)
 
 
-def choose(asked: Asked, tools: Sequence[Likely], learnt: Learnt, offered: Tools) -> Choice | None:
+def choose(
+    asked: SuggestionRequest, tools: Sequence[Likely], learnt: ToolStatistics, offered: Tools
+) -> Choice | None:
     """The likeliest; none if nothing comes into question."""
     if not tools:
         return None
@@ -457,7 +463,7 @@ def choose(asked: Asked, tools: Sequence[Likely], learnt: Learnt, offered: Tools
 
 
 def in_order(
-    tools: frozenset[str], asked: Asked, learnt: Learnt, offered: Tools
+    tools: frozenset[str], asked: SuggestionRequest, learnt: ToolStatistics, offered: Tools
 ) -> tuple[str, ...]:
     """The likeliest next each time, and nothing before what it needs."""
     done: list[str] = []
@@ -472,7 +478,7 @@ def in_order(
     return tuple(done)
 
 
-def _waits(tool: str, left: set[str], learnt: Learnt) -> bool:
+def _waits(tool: str, left: set[str], learnt: ToolStatistics) -> bool:
     """For something that mostly came before it, and not the other way round."""
     return any(
         learnt.need(tool, other) > max(learnt.need(other, tool), 0.3)
@@ -481,7 +487,9 @@ def _waits(tool: str, left: set[str], learnt: Learnt) -> bool:
     )
 
 
-def _made_before(asked: Asked, tools: Sequence[Likely], offered: Tools) -> Iterator[Choice]:
+def _made_before(
+    asked: SuggestionRequest, tools: Sequence[Likely], offered: Tools
+) -> Iterator[Choice]:
     shares: dict[frozenset[str], float] = {}
     best: dict[frozenset[str], tuple[float, PastPlan]] = {}
     for plan, share in Votes.of(asked.near).shares:

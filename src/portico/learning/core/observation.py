@@ -140,7 +140,7 @@ def _tables() -> dict[str, _Table]:
 
 
 @dataclass(slots=True)
-class Layer:
+class LabelModel:
     label: Label
     _by_kind: dict[str, _Table] = field(default_factory=_tables)
 
@@ -196,7 +196,7 @@ def added_up(increments: Iterable[Increment]) -> Mapping[tuple[str, str], Increm
     return total
 
 
-def summed(layers: Iterable[Layer], kind: str, outer: str) -> Mapping[str, tuple[int, int]]:
+def summed(layers: Iterable[LabelModel], kind: str, outer: str) -> Mapping[str, tuple[int, int]]:
     """Over all layers."""
     total: dict[str, tuple[int, int]] = {}
     for layer in layers:

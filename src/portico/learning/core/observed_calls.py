@@ -11,11 +11,11 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import ToolPlace, names_a_field
 from portico.gateway.core.servers import ServerId
-from portico.kernel.ids import BadId
+from portico.kernel.ids import InvalidId
 from portico.kernel.json import JsonObject, JsonValue, NotCanonical, canonical
 from portico.learning.core.observed_values import (
     Pool,
@@ -111,7 +111,7 @@ def place_of(text: str) -> ToolPlace:
         raise ValueError(text)
     try:
         return ToolPlace(ServerId.parse(server), tool)
-    except BadId as error:
+    except InvalidId as error:
         raise ValueError(text) from error
 
 
@@ -234,7 +234,7 @@ _LARGEST: Final = 200_000
 _LARGEST_CALL: Final = 20_000
 """Bytes of what is called beyond which it is not followed."""
 
-Found = Mapping[Value, tuple[tuple[str, str], ...]]
+ValuePositions = Mapping[Value, tuple[tuple[str, str], ...]]
 """At which place, changed how, a value is found."""
 
 
@@ -244,7 +244,7 @@ class SeenCall:
     arguments: JsonObject
     places: Mapping[str, Pool]
     """Of what it was given and of what it gave."""
-    found: Found
+    found: ValuePositions
     failed: bool
     ended: datetime
     reads: bool = True
@@ -267,7 +267,7 @@ class SeenCall:
 def seen_call(  # noqa: PLR0913 # a call, and what its tool says of itself
     tool: ToolPlace,
     arguments: JsonObject,
-    answer: Answer,
+    answer: ToolResult,
     *,
     ended: datetime,
     reads: bool,
@@ -295,7 +295,7 @@ def call_key(tool: ToolPlace, arguments: JsonObject) -> bytes:
     return b"" if len(written) > _LARGEST_CALL else blake2b(written, digest_size=16).digest()
 
 
-def where_found(places: Mapping[str, Pool], base: str | None) -> Found:
+def where_found(places: Mapping[str, Pool], base: str | None) -> ValuePositions:
     found: dict[Value, dict[tuple[str, str], None]] = {}
     for place, pool in places.items():
         for value in dict.fromkeys(pool.values):
@@ -310,29 +310,29 @@ def _base(arguments: JsonObject) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RecentCalls:
     calls: tuple[SeenCall, ...] = ()
     words: tuple[str, ...] = ()
-    began: datetime | None = None
+    started: datetime | None = None
 
-    def then(self, call: SeenCall) -> "Window":
+    def then(self, call: SeenCall) -> "RecentCalls":
         calls = (*self.calls, call)[-_CALLS:]
         held = sum(it.values for it in calls)
         while held > _VALUES and len(calls) > 1:
             held, calls = held - calls[0].values, calls[1:]
-        return Window(calls, self.words, self.began or call.ended)
+        return RecentCalls(calls, self.words, self.started or call.ended)
 
-    def told(self, text: str) -> "Window":
+    def told(self, text: str) -> "RecentCalls":
         text = text.strip()[:_TEXT]
         if not text or text in self.words:
             return self
-        return Window(self.calls, (*self.words, text)[-_TEXTS:], self.began)
+        return RecentCalls(self.calls, (*self.words, text)[-_TEXTS:], self.started)
 
     def over(self, now: datetime) -> bool:
         """Whether what comes now belongs to something else."""
-        if not self.calls or self.began is None:
+        if not self.calls or self.started is None:
             return False
-        return now - self.calls[-1].ended > IDLE or now - self.began > LONGEST
+        return now - self.calls[-1].ended > IDLE or now - self.started > LONGEST
 
 
 WORDS: Final = "words"
@@ -362,7 +362,7 @@ class Seat(NamedTuple):
     a tool."""
 
     places: Mapping[str, Pool]
-    found: Found
+    found: ValuePositions
     call: SeenCall | None
 
 
@@ -374,7 +374,7 @@ def tokens(text: str) -> Iterator[str]:
 
 @dataclass(slots=True)
 class View:
-    window: Window
+    window: RecentCalls
     seats: dict[str, Seat] = field(init=False)
     used: set[Value] = field(init=False)
     """Given to a call already."""
@@ -502,7 +502,7 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ReadRequest:
     ref: ToolRef
     pin: str
     """Of the definition that it was foretold of."""
@@ -513,7 +513,7 @@ class Wanted:
     """Whether what foretold it has been right often enough."""
     edge: EdgeKey | None = None
     """What foretold it; None: a suggestion."""
-    then: "Callable[[Answer], Sequence[Wanted]] | None" = None
+    then: "Callable[[ToolResult], Sequence[ReadRequest]] | None" = None
     """What can be read once this has been answered; it keeps nothing of the answer."""
 
     @classmethod

@@ -55,14 +55,14 @@ class Unknown:
     """It was told; nobody knows from where."""
 
 
-Kept = FromIntent | Constant | Unknown | Reference
+StoredArgument = FromIntent | Constant | Unknown | Reference
 
 
 @dataclass(frozen=True, slots=True)
 class PastStep:
     id: str
     tool: str
-    arguments: Mapping[str, Kept] = field(default_factory=dict)
+    arguments: Mapping[str, StoredArgument] = field(default_factory=dict)
     after: Sequence[str] = ()
 
     @property
@@ -111,7 +111,7 @@ class _Keeping:
     """Steps that are done once and give what their tool gives, with their numbers."""
     listed: Listed
 
-    def of(self, step: Step, parameter: str) -> Kept:
+    def of(self, step: Step, parameter: str) -> StoredArgument:
         given = step.arguments[parameter]
         if isinstance(given, Reference):
             plainly = step.id in self.plain and self._refers_plainly(given)
@@ -185,7 +185,7 @@ def read_skeleton(document: JsonValue) -> Sequence[PastStep]:
     ]
 
 
-def _written(kept: Kept) -> JsonObject:
+def _written(kept: StoredArgument) -> JsonObject:
     if isinstance(kept, FromIntent):
         found: dict[str, JsonValue] = {"intent": str(kept.kind), "number": kept.number}
         return {**found, "text": True} if kept.as_text else found
@@ -196,7 +196,7 @@ def _written(kept: Kept) -> JsonObject:
     return {}
 
 
-def _read(document: JsonValue) -> Kept:
+def _read(document: JsonValue) -> StoredArgument:
     told = _object(document)
     if "intent" in told:
         number = told.get("number")
@@ -432,7 +432,7 @@ def _told(step: Step, inputs: JsonObject) -> Step:
     )
 
 
-def _numbered(kept: Kept, numbers: Mapping[str, str]) -> Kept:
+def _numbered(kept: StoredArgument, numbers: Mapping[str, str]) -> StoredArgument:
     return Reference(numbers[kept.step], kept.path) if isinstance(kept, Reference) else kept
 
 
@@ -464,7 +464,7 @@ class PastPlanId(Id):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptPlan:
+class StoredPlan:
     id: PastPlanId
     principal: PrincipalId
     label: Label
@@ -495,7 +495,7 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SuggestionRequest:
     intent: str
     searched: Sequence[Searched]
     """For the whole, and then for each of its sub-steps, if there are several."""
@@ -535,7 +535,7 @@ Counts = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class ToolStatistics:
     seen: Mapping[str, float]
     """In how many plans each tool was."""
     total: float

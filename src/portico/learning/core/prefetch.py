@@ -26,7 +26,7 @@ SUGGESTED: Final = '"suggested"'
 """Where the key of an edge would stand, of calls that a suggested plan would make."""
 
 
-class Waste(StrEnum):
+class WasteReason(StrEnum):
     """Why what was made ahead was not served."""
 
     EXPIRED = "expired"
@@ -42,7 +42,7 @@ class Waste(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AheadTotals:
+class PrefetchTotals:
     calls: int = 0
     """That callers made."""
     tried: int = 0
@@ -72,8 +72,8 @@ class AheadTotals:
         """Calls that were made for nothing, for each call that somebody made."""
         return self.wasted / self.calls if self.calls else None
 
-    def and_then(self, other: "AheadTotals") -> "AheadTotals":
-        return AheadTotals(
+    def and_then(self, other: "PrefetchTotals") -> "PrefetchTotals":
+        return PrefetchTotals(
             calls=self.calls + other.calls,
             tried=self.tried + other.tried,
             served=self.served + other.served,
@@ -81,7 +81,7 @@ class AheadTotals:
         )
 
 
-def added_up(counted: Iterable[tuple[str, int, int]]) -> AheadTotals:
+def added_up(counted: Iterable[tuple[str, int, int]]) -> PrefetchTotals:
     """`counted`: kind, how often tried, how often it was so."""
     calls = tried = served = milliseconds = 0
     for kind, times, hit in counted:
@@ -91,13 +91,13 @@ def added_up(counted: Iterable[tuple[str, int, int]]) -> AheadTotals:
             tried, served = tried + times, served + hit
         elif kind == SAVED:
             milliseconds += times
-    return AheadTotals(
+    return PrefetchTotals(
         calls=calls, tried=tried, served=served, saved=timedelta(milliseconds=milliseconds)
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AheadEdge:
+class PrefetchEdge:
     before: ToolRef | None
     """Called before the last; None where that is not looked at."""
     after: ToolRef | None
@@ -115,7 +115,7 @@ class AheadEdge:
     live: bool
     turned_down: str | None
     """The gate that was closed when it was last foretold; None if it was made, or is not live."""
-    totals: AheadTotals
+    totals: PrefetchTotals
     last_seen: datetime
 
 
@@ -130,7 +130,7 @@ def edge_table(
     counted: Iterable[tuple[str, str, Count]],
     names: Mapping[ToolPlace, ToolRef],
     refused: Mapping[EdgeKey, str],
-) -> Sequence[AheadEdge]:
+) -> Sequence[PrefetchEdge]:
     """One for each way from tool to tool, however sure each single time was; those foretold most
     often first, without those that lead over a tool which has no name here. `refused` is by way."""
     rows: dict[EdgeKey, _Row] = {}
@@ -151,10 +151,10 @@ def edge_table(
 
 def _told(
     edge: EdgeKey, row: _Row, names: Mapping[ToolPlace, ToolRef], refused: Mapping[EdgeKey, str]
-) -> AheadEdge:
+) -> PrefetchEdge:
     predicted = sum(count.tried for count in row.records.values())
     right = sum(count.hit for count in row.records.values())
-    return AheadEdge(
+    return PrefetchEdge(
         before=None if edge.before is None else names[edge.before],
         after=None if edge.last is None else names[edge.last],
         failed=edge.failed,

@@ -8,16 +8,16 @@ from datetime import datetime, timedelta
 from statistics import median_low
 from typing import Final
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.servers import Server
-from portico.guard.core.access_request import Act
+from portico.guard.core.access_request import AccessRequest
 from portico.guard.core.contexts import context_of
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from portico.learning.core.observed_calls import Wanted
+from portico.learning.core.observed_calls import ReadRequest
 from portico.learning.core.prefetch_predictor import Trust
 
 # Where answers wait that nobody has asked for yet: seen by none but whoever asks for exactly that.
@@ -32,7 +32,7 @@ MOST_BYTES_OF_ONE: Final = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ContextKey:
     """Whose it is, and in which task."""
 
     space: SpaceId
@@ -40,39 +40,39 @@ class Place:
     context: ContextId
 
 
-def place_of(caller: Principal) -> Place:
-    return Place(caller.space, caller.id, context_of(caller))
+def place_of(caller: Principal) -> ContextKey:
+    return ContextKey(caller.space, caller.id, context_of(caller))
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    place: Place
+    place: ContextKey
     hash: str
     """Of the act: tool, arguments, principal, definition and launch."""
 
 
-def key_of(act: Act) -> Key:
+def key_of(act: AccessRequest) -> Key:
     """Raises `NotCanonical`."""
     return Key(place_of(act.caller), act.hash)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Held:
+class BufferedCall:
     """One call, from when it is begun to when its answer is served or thrown away."""
 
     key: Key
-    act: Act
+    access_request: AccessRequest
     server: Server
     """As it was when it was decided about."""
-    wanted: Wanted
+    wanted: ReadRequest
     label: Label
     """What the task had read."""
-    begun: float = 0.0
+    started: float = 0.0
     begun_at: datetime | None = None
     """When the server was asked, in seconds and by the clock; None: not yet."""
     until: float = 0.0
     """When its answer is too old."""
-    answer: Answer | None = None
+    answer: ToolResult | None = None
     size: int = 0
     took: float = 0.0
     doomed: bool = False
@@ -87,12 +87,12 @@ class Held:
 class Buffer:
     """Times are seconds."""
 
-    most: int = MOST
+    limit: int = MOST
     most_of_one: int = MOST_OF_ONE
     most_bytes: int = MOST_BYTES
     most_bytes_of_one: int = MOST_BYTES_OF_ONE
-    _held: dict[Key, Held] = field(default_factory=dict)
-    _of: dict[tuple[SpaceId, PrincipalId], dict[Key, Held]] = field(default_factory=dict)
+    _held: dict[Key, BufferedCall] = field(default_factory=dict)
+    _of: dict[tuple[SpaceId, PrincipalId], dict[Key, BufferedCall]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._held)
@@ -107,10 +107,10 @@ class Buffer:
     def holds(self, key: Key) -> bool:
         return key in self._held
 
-    def hold(self, held: Held) -> bool:
+    def hold(self, held: BufferedCall) -> bool:
         """Its place, from when it is begun. False if there is none, or it has one already."""
         mine = self._of.get(_whose(held.key), {})
-        full = len(self._held) >= self.most or len(mine) >= self.most_of_one
+        full = len(self._held) >= self.limit or len(mine) >= self.most_of_one
         if full or held.key in self._held:
             return False
         self._held[held.key] = held
@@ -122,16 +122,21 @@ class Buffer:
         mine = sum(held.size for held in self._of.get((caller.space, caller.id), {}).values())
         return max(0, min(self.most_bytes - self.size, self.most_bytes_of_one - mine))
 
-    def take(self, act: Act, now: float) -> Held | None:
+    def take(self, act: AccessRequest, now: float) -> BufferedCall | None:
         """What was held for exactly this, if it is still good: out of here, so that nobody else
         finds it. It may still be under way. Raises `NotCanonical`."""
         held = self._held.get(key_of(act))
-        if held is None or held.doomed or held.too_old(now) or not _exactly(held.act, act):
+        if (
+            held is None
+            or held.doomed
+            or held.too_old(now)
+            or not _exactly(held.access_request, act)
+        ):
             return None
         self.forget(held)
         return held
 
-    def forget(self, held: Held) -> None:
+    def forget(self, held: BufferedCall) -> None:
         """Once or several times."""
         if self._held.get(held.key) is held:
             del self._held[held.key]
@@ -140,7 +145,7 @@ class Buffer:
             if not mine:
                 del self._of[_whose(held.key)]
 
-    def which(self, wanted: Callable[[Held], bool]) -> Sequence[Held]:
+    def which(self, wanted: Callable[[BufferedCall], bool]) -> Sequence[BufferedCall]:
         return [held for held in self._held.values() if wanted(held)]
 
 
@@ -148,7 +153,7 @@ def _whose(key: Key) -> tuple[SpaceId, PrincipalId]:
     return key.place.space, key.place.principal
 
 
-def _exactly(one: Act, other: Act) -> bool:
+def _exactly(one: AccessRequest, other: AccessRequest) -> bool:
     """Also what JSON takes for the same, and a server may not: 1 and 1.0."""
     return _spelt(one.arguments) == _spelt(other.arguments)
 
@@ -166,14 +171,14 @@ class EffortShare:
 
     share: float
     left: float
-    most: float
+    max_saved: float
     """That may be saved up."""
     _seen: float | None = None
 
     def may(self, now: float) -> bool:
         gone = 0.0 if self._seen is None else max(0.0, now - self._seen)
         self._seen = now
-        self.left = min(self.most, self.left + gone * self.share)
+        self.left = min(self.max_saved, self.left + gone * self.share)
         return self.left > 0
 
     def spent(self, seconds: float) -> None:
@@ -264,16 +269,16 @@ PROVEN_FOR_CALLER: Final = "proven_for_caller"
 
 @dataclass(slots=True)
 class TrustInAll:
-    begin: Callable[[], Trust] = Trust
+    new_trust: Callable[[], Trust] = Trust
     """For a principal of whom nothing is known yet."""
     _of: OrderedDict[tuple[SpaceId, PrincipalId], Trust] = field(default_factory=OrderedDict)
 
-    def foretold(self, caller: Principal, calls: Iterable[bytes]) -> bool:
+    def predicted(self, caller: Principal, calls: Iterable[bytes]) -> bool:
         """Whether what was foretold for them before came true. What is foretold now, in the task
         that they are at, counts for the next time."""
         trust = self._in(caller)
         good = trust.good
-        trust.foretold(place_of(caller), calls)
+        trust.note_predictions(place_of(caller), calls)
         return good
 
     def saw(self, caller: Principal, call: bytes, *, reads: bool) -> None:
@@ -287,7 +292,7 @@ class TrustInAll:
         who = (caller.space, caller.id)
         trust = self._of.get(who)
         if trust is None:
-            trust = self._of[who] = self.begin()
+            trust = self._of[who] = self.new_trust()
         self._of.move_to_end(who)
         while len(self._of) > _PRINCIPALS:
             self._of.popitem(last=False)

@@ -10,16 +10,22 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.servers import Server, ServerId
-from portico.guard.core.access_request import Act, Aim, Allowed, Decision, TaskContext
+from portico.guard.core.access_request import (
+    AccessRequest,
+    ActionTarget,
+    Allowed,
+    Decision,
+    TaintContext,
+)
 from portico.guard.core.rules import fits
 from portico.kernel.effect import Effect
-from portico.kernel.ids import BadId, PrincipalId, SpaceId
+from portico.kernel.ids import InvalidId, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
-from portico.learning.core.observed_calls import Origin, Source, Wanted
-from portico.learning.core.prefetch_cache import Held, Place
+from portico.learning.core.observed_calls import Origin, ReadRequest, Source
+from portico.learning.core.prefetch_cache import BufferedCall, ContextKey
 
 # Where something is being changed, or may still be: nothing is read ahead of time there.
 
@@ -40,10 +46,10 @@ class Unsettled:
     _under_way: Counter[Subject] = field(default_factory=Counter)
     _until: dict[Subject, float] = field(default_factory=dict)
 
-    def begin(self, act: Act) -> None:
+    def start(self, act: AccessRequest) -> None:
         self._under_way.update(_subjects(act))
 
-    def end(self, act: Act, now: float, *, known: bool) -> None:
+    def end(self, act: AccessRequest, now: float, *, known: bool) -> None:
         """`known`: it has been answered, one way or the other."""
         for subject in _subjects(act):
             self._under_way[subject] -= 1
@@ -52,7 +58,7 @@ class Unsettled:
             if not known:
                 self._until[subject] = now + _REST
 
-    def touches(self, act: Act, now: float) -> bool:
+    def touches(self, act: AccessRequest, now: float) -> bool:
         return any(
             subject in self._under_way or now < self._until.get(subject, now)
             for subject in _subjects(act)
@@ -62,14 +68,14 @@ class Unsettled:
         self._until = {subject: until for subject, until in self._until.items() if now < until}
 
 
-def _subjects(act: Act) -> Iterator[Subject]:
+def _subjects(act: AccessRequest) -> Iterator[Subject]:
     yield act.caller.space, act.caller.id
-    yield act.caller.space, act.aim.server
-    if act.aim.here:
+    yield act.caller.space, act.target.server
+    if act.target.here:
         yield act.caller.space, _HERE
 
 
-class AheadMode(StrEnum):
+class PrefetchMode(StrEnum):
     """In the order of what they let happen."""
 
     OFF = "off"
@@ -80,16 +86,16 @@ class AheadMode(StrEnum):
     """What has proved right is made."""
 
 
-_ORDER: Final = tuple(AheadMode)
+_ORDER: Final = tuple(PrefetchMode)
 
 
-def strictest(*modes: AheadMode) -> AheadMode:
+def strictest(*modes: PrefetchMode) -> PrefetchMode:
     return min(modes, key=_ORDER.index)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSwitch:
-    mode: AheadMode = AheadMode.LIVE
+    mode: PrefetchMode = PrefetchMode.LIVE
     external: bool | None = None
     """Whether what it reads elsewhere may be read ahead; None: as the configuration says."""
 
@@ -98,13 +104,13 @@ class ServerSwitch:
 class SpaceSwitches:
     """What a space has decided."""
 
-    mode: AheadMode = AheadMode.LIVE
+    mode: PrefetchMode = PrefetchMode.LIVE
     learning: bool = True
     """Off: of its calls nothing is noted."""
     servers: Mapping[ServerId, ServerSwitch] = field(default_factory=lambda: MappingProxyType({}))
 
 
-SHUT: Final = SpaceSwitches(mode=AheadMode.OFF, learning=False)
+SHUT: Final = SpaceSwitches(mode=PrefetchMode.OFF, learning=False)
 """What is taken for decided where nobody can tell what was."""
 
 
@@ -112,20 +118,20 @@ SHUT: Final = SpaceSwitches(mode=AheadMode.OFF, learning=False)
 class Switches:
     """What is in force in a space."""
 
-    installation: AheadMode
+    installation: PrefetchMode
     external: frozenset[str]
     """The servers by name of which the configuration lets what they read elsewhere be read."""
     space: SpaceSwitches
 
     @property
-    def mode(self) -> AheadMode:
+    def mode(self) -> PrefetchMode:
         return strictest(self.installation, self.space.mode)
 
     @property
     def learning(self) -> bool:
         return self.space.learning
 
-    def mode_of(self, server: Server) -> AheadMode:
+    def mode_of(self, server: Server) -> PrefetchMode:
         return strictest(self.mode, self.own(server).mode)
 
     def external_for(self, server: Server) -> bool:
@@ -153,7 +159,7 @@ def read_switches(found: JsonValue) -> SpaceSwitches:
         return SpaceSwitches()
     try:
         return _read(found)
-    except (BadId, ValueError, KeyError, TypeError):
+    except (InvalidId, ValueError, KeyError, TypeError):
         return SHUT
 
 
@@ -173,8 +179,8 @@ def _switch(found: JsonValue) -> ServerSwitch:
     return ServerSwitch(_mode(switch["mode"]), None if external is None else external is True)
 
 
-def _mode(found: JsonValue) -> AheadMode:
-    return AheadMode(str(found))
+def _mode(found: JsonValue) -> PrefetchMode:
+    return PrefetchMode(str(found))
 
 
 def _object(found: JsonValue) -> JsonObject:
@@ -183,22 +189,22 @@ def _object(found: JsonValue) -> JsonObject:
     return found
 
 
-def switched_on(switches: Switches, server: Server, act: Act) -> bool:
+def switched_on(switches: Switches, server: Server, act: AccessRequest) -> bool:
     """Whether it may be made ahead of time by what somebody has switched on."""
-    leaves = act.aim.outside or act.aim.effect.rank > Effect.LOCAL_READ.rank
-    live = switches.mode_of(server) is AheadMode.LIVE
+    leaves = act.target.outside or act.target.effect.rank > Effect.LOCAL_READ.rank
+    live = switches.mode_of(server) is PrefetchMode.LIVE
     return live and (not leaves or switches.external_for(server))
 
 
-def touched(change: Act, held: Held) -> bool:
+def touched(change: AccessRequest, held: BufferedCall) -> bool:
     """Whether what was read can be another after this: by the same principal, who may have changed
     it by another way; or by whomever, at the same server or at another that runs here too."""
-    caller, place, read = change.caller, held.key.place, held.act.aim
-    same = caller.id == place.principal or change.aim.server == read.server
-    return caller.space == place.space and (same or (change.aim.here and read.here))
+    caller, place, read = change.caller, held.key.place, held.access_request.target
+    same = caller.id == place.principal or change.target.server == read.server
+    return caller.space == place.space and (same or (change.target.here and read.here))
 
 
-def size_of(answer: Answer) -> int:
+def size_of(answer: ToolResult) -> int:
     """What it takes up, in characters."""
     whole = [list(answer.content), answer.structured, answer.meta]
     return len(json.dumps(whole, default=dict))
@@ -208,8 +214,8 @@ def size_of(answer: Answer) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AheadTerms:
-    mode: AheadMode = AheadMode.LIVE
+class PrefetchLimits:
+    mode: PrefetchMode = PrefetchMode.LIVE
     external: frozenset[str] = frozenset()
     """Servers by name of which what they read elsewhere may be read ahead."""
     least_gain: timedelta = timedelta(milliseconds=50)
@@ -252,21 +258,21 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    wanted: Wanted
-    act: Act
+    wanted: ReadRequest
+    access_request: AccessRequest
     """What would be made: for the caller as they are now, at the tool as it is now."""
     stands: bool
     """Whether the caller's key still opens."""
-    mode: AheadMode
+    mode: PrefetchMode
     external: bool
     """Whether an operator lets what leaves this machine be asked of this server ahead of time."""
     workflows: bool
     """Whether the tool is a workflow that somebody has saved."""
-    task: TaskContext
+    task: TaintContext
     """What the caller's task has taken in, and what it would have by then."""
     trusted: AbstractSet[ServerId]
     """The servers whose results are no stranger's words."""
-    flaws: int
+    field_errors: int
     """Of the arguments, by the tool's schema."""
     decision: Decision
     """The guard's, as if the caller had made the call."""
@@ -283,15 +289,15 @@ class Attempt:
     """Whether it is a process of ours, which may do one thing at a time."""
     use: Use
     price: float
-    terms: AheadTerms
+    terms: PrefetchLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
     """What is known of a call that was made ahead of time, once it is answered."""
 
-    act: Act
-    aim: Aim | None
+    access_request: AccessRequest
+    target: ActionTarget | None
     """What it is aimed at by now; None if there is no such thing any more."""
     on: bool
     """Whether everything that has to be is still switched on."""
@@ -329,7 +335,7 @@ _A_TRIFLE: Final = 1e-9
 
 
 def mode_is_live(attempt: Attempt) -> bool:
-    return attempt.mode is AheadMode.LIVE
+    return attempt.mode is PrefetchMode.LIVE
 
 
 def in_good_standing(attempt: Attempt) -> bool:
@@ -337,15 +343,15 @@ def in_good_standing(attempt: Attempt) -> bool:
 
 
 def still_approved(attempt: Attempt) -> bool:
-    return attempt.act.aim.live
+    return attempt.access_request.target.live
 
 
 def pinned_as_foretold(attempt: Attempt) -> bool:
-    return attempt.act.aim.pin == attempt.wanted.pin
+    return attempt.access_request.target.pin == attempt.wanted.pin
 
 
 def only_reads(attempt: Attempt) -> bool:
-    return attempt.act.aim.effect.reads_only
+    return attempt.access_request.target.effect.is_read_only
 
 
 def no_workflow(attempt: Attempt) -> bool:
@@ -355,7 +361,7 @@ def no_workflow(attempt: Attempt) -> bool:
 
 def stays_here(attempt: Attempt) -> bool:
     """Or may leave: what is sent is nobody's secret, and no stranger has had a say in it."""
-    aim = attempt.act.aim
+    aim = attempt.access_request.target
     if aim.effect.rank <= Effect.LOCAL_READ.rank and not aim.outside:
         return True
     sources = [source for each in attempt.wanted.sources.values() for source in each]
@@ -370,7 +376,7 @@ def complete(attempt: Attempt) -> bool:
 
 
 def fits_its_schema(attempt: Attempt) -> bool:
-    return attempt.flaws == 0
+    return attempt.field_errors == 0
 
 
 def proven(attempt: Attempt) -> bool:
@@ -442,7 +448,7 @@ GATES: Final[tuple[Gate, ...]] = (
 
 def same_aim(arrival: Arrival) -> bool:
     """Its definition, its effect, its labels, its server: all as they were decided about."""
-    return arrival.aim == arrival.act.aim
+    return arrival.target == arrival.access_request.target
 
 
 def still_on(arrival: Arrival) -> bool:
@@ -510,7 +516,7 @@ _What = TypeVar("_What")
 class Started:
     """One call, to be given back when it is over."""
 
-    place: Place
+    place: ContextKey
     server: str
 
 
@@ -522,9 +528,9 @@ class Budget:
     _begun: OrderedDict[tuple[SpaceId, PrincipalId], deque[float]] = field(
         default_factory=OrderedDict
     )
-    _spent: OrderedDict[Place, deque[tuple[float, float]]] = field(default_factory=OrderedDict)
+    _spent: OrderedDict[ContextKey, deque[tuple[float, float]]] = field(default_factory=OrderedDict)
 
-    def use(self, place: Place, server: str, now: float) -> Use:
+    def use(self, place: ContextKey, server: str, now: float) -> Use:
         mine = (place.space, place.principal)
         begun = self._begun.get(mine, ())
         spent = self._spent.get(place, ())
@@ -538,7 +544,7 @@ class Budget:
             spent=sum(price for at, price in spent if now - at < _HOUR),
         )
 
-    def begin(self, place: Place, server: str, price: float, now: float) -> Started:
+    def start(self, place: ContextKey, server: str, price: float, now: float) -> Started:
         """It counts from now on, whatever becomes of it: what was paid is paid."""
         started = Started(place, server)
         self._under_way.add(started)
@@ -570,5 +576,5 @@ def _latest(of: OrderedDict[_Whose, deque[_What]], who: _Whose) -> deque[_What]:
     return found
 
 
-def _whose(place: Place) -> tuple[SpaceId, PrincipalId]:
+def _whose(place: ContextKey) -> tuple[SpaceId, PrincipalId]:
     return place.space, place.principal

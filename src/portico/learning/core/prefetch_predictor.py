@@ -28,7 +28,7 @@ from portico.learning.core.observation import (
     RECORD,
     WAYS,
     Increment,
-    Layer,
+    LabelModel,
     summed,
 )
 from portico.learning.core.observed_calls import (
@@ -38,9 +38,9 @@ from portico.learning.core.observed_calls import (
     EdgeKey,
     Origin,
     Predicted,
+    RecentCalls,
     SeenCall,
     View,
-    Window,
     call_key,
     learnable,
     place_text,
@@ -63,7 +63,7 @@ class Stand(NamedTuple):
     before: ToolPlace | None
     last: ToolPlace | None
     failed: bool
-    signs: tuple[str, ...]
+    features: tuple[str, ...]
 
     @property
     def near(self) -> str:
@@ -77,13 +77,13 @@ class Stand(NamedTuple):
     @property
     def wordings(self) -> Sequence[str]:
         """Those of the caller's latest texts, each as a whole."""
-        return [sign for sign in self.signs if sign.startswith(_WHOLE)][-_WORDINGS:]
+        return [sign for sign in self.features if sign.startswith(_WHOLE)][-_WORDINGS:]
 
     def edge(self, form: CallForm, band: int) -> EdgeKey:
         return EdgeKey(None, self.last, self.failed, form, band)
 
 
-def stand(window: Window) -> Stand:
+def stand(window: RecentCalls) -> Stand:
     calls = window.calls
     before = calls[-2].tool if len(calls) > 1 else None
     last = calls[-1].tool if calls else None
@@ -112,7 +112,7 @@ def _signs_of_words(text: str, far: str) -> Iterator[str]:
         yield f"v{bucket(far + word)}"
 
 
-def _signs_of_calls(window: Window) -> Iterator[str]:
+def _signs_of_calls(window: RecentCalls) -> Iterator[str]:
     calls = window.calls
     if not calls:
         return
@@ -141,20 +141,20 @@ Counts = Mapping[str, tuple[int, int]]
 Shares = Mapping[str, float]
 
 
-def likely(layers: Sequence[Layer], at: Stand) -> Shares:
+def likely(layers: Sequence[LabelModel], at: Stand) -> Shares:
     """Of each form, as text, and of the end."""
     near, far = (summed(layers, FOLLOWS, where) for where in (at.near, at.far))
     many = 1 + sum(tried for tried, _ in near.values())
     base = _shrunken(far, {form: tried / many for form, (tried, _) in near.items()})
-    rows = (summed(layers, HINTS, hinting(at, sign)) for sign in at.signs)
+    rows = (summed(layers, HINTS, hinting(at, sign)) for sign in at.features)
     return _mixed([base, *(_shrunken(row, base) for row in rows if row)])
 
 
-def known_share(layers: Sequence[Layer], at: Stand, form: str) -> float:
+def known_share(layers: Sequence[LabelModel], at: Stand, form: str) -> float:
     """Of the signs, under how many this form was ever called: what is foretold of work that nobody
     has done before looks as sure, and is not."""
     seen = [
-        any(form in layer.row(HINTS, hinting(at, sign)) for layer in layers) for sign in at.signs
+        any(form in layer.row(HINTS, hinting(at, sign)) for layer in layers) for sign in at.features
     ]
     return sum(seen) / len(seen)
 
@@ -193,7 +193,7 @@ _MOST_NEW: Final = 200
 """Counters that one call may make, however many arguments it has and however odd they are."""
 
 
-def learn(layer: Layer, view: View, at: Stand, call: SeenCall) -> Iterator[Increment]:
+def learn(layer: LabelModel, view: View, at: Stand, call: SeenCall) -> Iterator[Increment]:
     """From a call that was made where `view` was what its task had seen."""
     most = layer.made + _MOST_NEW
     lessons = chain(
@@ -206,9 +206,9 @@ def learn(layer: Layer, view: View, at: Stand, call: SeenCall) -> Iterator[Incre
     yield from takewhile(lambda _: layer.made <= most, lessons)
 
 
-def follow(layer: Layer, at: Stand, form: str) -> Iterator[Increment]:
+def follow(layer: LabelModel, at: Stand, form: str) -> Iterator[Increment]:
     outers = [(FOLLOWS, at.near), (FOLLOWS, at.far)]
-    outers += [(HINTS, hinting(at, sign)) for sign in at.signs]
+    outers += [(HINTS, hinting(at, sign)) for sign in at.features]
     for kind, outer in outers:
         yield from layer.note(kind, outer, form)
 
@@ -226,7 +226,7 @@ def scopes(at: Stand, form: CallForm, name: str) -> Sequence[str]:
 
 
 def _ways(
-    layer: Layer, view: View, outers: Sequence[str], value: JsonValue, own: AbstractSet[str]
+    layer: LabelModel, view: View, outers: Sequence[str], value: JsonValue, own: AbstractSet[str]
 ) -> Iterator[Increment]:
     known = dict.fromkeys(text for outer in outers for text in layer.row(WAYS, outer) if text)
     found = {text: derive(view, read(text)) for text in known}
@@ -236,7 +236,7 @@ def _ways(
         yield from _judged(layer, outer, judged)
 
 
-def _judged(layer: Layer, outer: str, judged: Mapping[str, bool]) -> Iterator[Increment]:
+def _judged(layer: LabelModel, outer: str, judged: Mapping[str, bool]) -> Iterator[Increment]:
     """How often anything was looked for, and what each that was ever right gave."""
     known = layer.row(WAYS, outer)
     kept = {text: right for text, right in judged.items() if right or text in known}
@@ -325,7 +325,7 @@ class Trust:
         right = sum(self._latest)
         return len(self._latest) >= ENOUGH and right >= LEAST * len(self._latest)
 
-    def foretold(self, task: Hashable, calls: Iterable[bytes]) -> None:
+    def note_predictions(self, task: Hashable, calls: Iterable[bytes]) -> None:
         """In this task, these, by their keys."""
         known = {each.call for each in self._open.get(task, ())}
         anew = [_Open(call) for call in calls if call not in known]
@@ -392,13 +392,13 @@ def band_of(raw: float) -> int:
     return min(BANDS - 1, int(raw * BANDS))
 
 
-def in_band(layers: Sequence[Layer], edge: EdgeKey) -> EdgeRecord:
+def in_band(layers: Sequence[LabelModel], edge: EdgeKey) -> EdgeRecord:
     """As sure as it is now."""
     rows = [layer.row(RECORD, str(edge)).get("", (0, 0)) for layer in layers]
     return EdgeRecord(edge, sum(tried for tried, _ in rows), sum(hit for _, hit in rows))
 
 
-def record_of(layers: Sequence[Layer], edge: EdgeKey) -> EdgeRecord:
+def record_of(layers: Sequence[LabelModel], edge: EdgeKey) -> EdgeRecord:
     """However sure it was."""
     bands = [in_band(layers, replace(edge, band=band)) for band in range(BANDS)]
     return EdgeRecord(edge, sum(it.tried for it in bands), sum(it.hit for it in bands))
@@ -432,7 +432,7 @@ class Guess(NamedTuple):
         return hashlib.blake2b(whole.encode(errors="surrogatepass"), digest_size=6).hexdigest()
 
 
-class Foretold(NamedTuple):
+class Prediction(NamedTuple):
     """A prediction, and what its outcome is noted under."""
 
     predicted: Predicted
@@ -441,17 +441,17 @@ class Foretold(NamedTuple):
 
 
 def foretell(
-    layers: Sequence[Layer],
+    layers: Sequence[LabelModel],
     view: View,
     at: Stand,
     among: Callable[[ToolPlace], bool],
     known: AbstractSet[bytes],
-) -> Sequence[Foretold]:
+) -> Sequence[Prediction]:
     """The surest first; none whose key is `known` already."""
     guesses = list(islice(_new(_guesses(layers, view, at, among), known), _WEIGHED))
     beside = sum(guess.raw for _, guess in guesses)
     found = [
-        Foretold(_predicted(layers, view, at, guess, beside), key, guess.made)
+        Prediction(_predicted(layers, view, at, guess, beside), key, guess.made)
         for key, guess in guesses
     ]
     return sorted(found, key=lambda it: -it.predicted.confidence)
@@ -467,7 +467,7 @@ def _new(guesses: Sequence[Guess], known: AbstractSet[bytes]) -> Iterator[tuple[
 
 
 def _predicted(
-    layers: Sequence[Layer], view: View, at: Stand, guess: Guess, beside: float
+    layers: Sequence[LabelModel], view: View, at: Stand, guess: Guess, beside: float
 ) -> Predicted:
     edge = at.edge(guess.form, band_of(guess.raw))
     band = in_band(layers, edge)
@@ -490,7 +490,7 @@ def _predicted(
 
 
 def _guesses(
-    layers: Sequence[Layer], view: View, at: Stand, among: Callable[[ToolPlace], bool]
+    layers: Sequence[LabelModel], view: View, at: Stand, among: Callable[[ToolPlace], bool]
 ) -> Sequence[Guess]:
     shares = likely(layers, at)
     best = sorted(shares, key=lambda form: -shares[form])[:_FORMS]
@@ -503,7 +503,7 @@ def _guesses(
 
 
 def _of_form(
-    layers: Sequence[Layer], view: View, at: Stand, form: CallForm, share: float
+    layers: Sequence[LabelModel], view: View, at: Stand, form: CallForm, share: float
 ) -> Iterator[Guess]:
     each = [_values(layers, view, scopes(at, form, name)) for name in form.names]
     for chosen in islice(product(*each), _TOGETHER):
@@ -516,7 +516,7 @@ def _of_form(
         )
 
 
-def _values(layers: Sequence[Layer], view: View, outers: Sequence[str]) -> Sequence[Value]:
+def _values(layers: Sequence[LabelModel], view: View, outers: Sequence[str]) -> Sequence[Value]:
     """Those that an argument has most likely, each once."""
     rows = [summed(layers, WAYS, outer) for outer in outers]
     best: dict[bytes, Value] = {}
@@ -571,7 +571,7 @@ _SAID: Final = 8
 
 @dataclass(slots=True)
 class _CourseOpen:
-    foretold: Foretold
+    foretold: Prediction
     left: int = _PATIENCE
 
     @property
@@ -580,15 +580,15 @@ class _CourseOpen:
 
 
 @dataclass(slots=True)
-class Course:
-    window: Window = field(default_factory=Window)
+class ContextHistory:
+    window: RecentCalls = field(default_factory=RecentCalls)
     _open: list[_CourseOpen] = field(default_factory=list)
     _taught: dict[str, list[datetime]] = field(default_factory=dict)
     _said: list[str] = field(default_factory=list)
     """Since the last call."""
     _seen: tuple[View, Stand] | None = None
 
-    def saw(self, call: SeenCall, layer: Layer) -> Sequence[Increment]:
+    def saw(self, call: SeenCall, layer: LabelModel) -> Sequence[Increment]:
         """What it teaches, which `layer` has been taught already: that of the task's label once
         the call was made."""
         noted: list[Increment] = []
@@ -612,7 +612,7 @@ class Course:
         self._move(self.window.told(text))
 
     def ahead(
-        self, layers: Sequence[Layer], among: Callable[[ToolPlace], bool], most: int = 3
+        self, layers: Sequence[LabelModel], among: Callable[[ToolPlace], bool], most: int = 3
     ) -> Sequence[Predicted]:
         """Likeliest first. They stay open until they are used, or cannot be any more. What was not
         sure enough may be foretold again, surer."""
@@ -625,13 +625,13 @@ class Course:
         self._hold(found)
         return [it.predicted for it in found]
 
-    def _hold(self, found: Sequence[Foretold]) -> None:
+    def _hold(self, found: Sequence[Prediction]) -> None:
         """What is foretold once more from the same place is open once."""
         anew = {(it.key, it.predicted.edge.way) for it in found}
         kept = [it for it in self._open if (it.key, it.foretold.predicted.edge.way) not in anew]
         self._open = [*kept, *map(_CourseOpen, found)]
 
-    def end(self, layer: Layer) -> Sequence[Increment]:
+    def end(self, layer: LabelModel) -> Sequence[Increment]:
         """Nothing more will come: what is open was wrong."""
         if not self.window.calls:
             return []
@@ -640,10 +640,10 @@ class Course:
         if self._teaches(f"{at.far}\t{END}", now):
             noted += follow(layer, at, END)
         self._open.clear()
-        self._move(Window())
+        self._move(RecentCalls())
         return noted
 
-    def _begin_anew(self, layer: Layer, now: datetime) -> Sequence[Increment]:
+    def _begin_anew(self, layer: LabelModel, now: datetime) -> Sequence[Increment]:
         noted = self.end(layer)
         for key in [key for key, times in self._taught.items() if now - times[-1] > LONGEST]:
             del self._taught[key]
@@ -656,7 +656,7 @@ class Course:
             self._seen = (View(self.window), stand(self.window))
         return self._seen
 
-    def _move(self, window: Window) -> None:
+    def _move(self, window: RecentCalls) -> None:
         if window is not self.window:
             self.window, self._seen = window, None
 
@@ -667,7 +667,7 @@ class Course:
             known = known | {call.key} if call.reads and not call.failed else set()
         return known
 
-    def _scored(self, layer: Layer, call: SeenCall) -> Iterator[Increment]:
+    def _scored(self, layer: LabelModel, call: SeenCall) -> Iterator[Increment]:
         """Used, if it is what was called. After a change, or too late, it cannot be used."""
         still: list[_CourseOpen] = []
         key = call.key
@@ -682,7 +682,7 @@ class Course:
         self._open = still
 
     def _outcome(
-        self, layer: Layer, held: _CourseOpen, now: datetime, *, hit: int
+        self, layer: LabelModel, held: _CourseOpen, now: datetime, *, hit: int
     ) -> Iterator[Increment]:
         predicted = held.foretold.predicted
         if self._teaches(str(predicted.edge.way), now):  # however sure it was

@@ -29,7 +29,7 @@ class Trace:
     """What one call was given, and what came of it."""
 
     tool: ToolPlace
-    began: datetime
+    started: datetime
     ended: datetime
     took: Mapping[str, AbstractSet[bytes]]
     """By parameter."""
@@ -88,10 +88,10 @@ def came_from(earlier: Sequence[Trace], now: Trace) -> AbstractSet[Passed]:
 
 def _source(earlier: Sequence[Trace], now: Trace, value: bytes) -> Iterator[tuple[Trace, str]]:
     before = sorted(
-        (trace for trace in earlier if trace.ended <= now.began and value in trace.gave),
+        (trace for trace in earlier if trace.ended <= now.started and value in trace.gave),
         key=lambda trace: trace.ended,
     )
-    if not before or any(it.knew(value) for it in earlier if it.began <= before[0].began):
+    if not before or any(it.knew(value) for it in earlier if it.started <= before[0].started):
         return
     source = [trace for trace in before if not trace.knew(value)][-1]
     path = source.gave[value]

@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import Final
 
-from portico.gateway.core.calls import Answer, ResultId
+from portico.gateway.core.calls import ResultId, ToolResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.surface import DESCRIBE, RUN_WORKFLOW, SEARCH
@@ -35,14 +35,14 @@ from portico.learning.core.likely_tools import (
     paths,
 )
 from portico.learning.core.observed_calls import Origin as CallOrigin
-from portico.learning.core.observed_calls import Source, Wanted
+from portico.learning.core.observed_calls import ReadRequest, Source
 from portico.learning.core.past_plans import (
-    Asked,
-    Kept,
-    Learnt,
     Near,
     PastPlanId,
     PastStep,
+    StoredArgument,
+    SuggestionRequest,
+    ToolStatistics,
     Unknown,
     Votes,
 )
@@ -97,13 +97,13 @@ class Suggested:
     @property
     def ready(self) -> Sequence[SuggestedStep]:
         """The reads that could be made at once: before anything is changed, all they need known."""
-        reads = takewhile(lambda step: step.effect.reads_only, self.steps)
+        reads = takewhile(lambda step: step.effect.is_read_only, self.steps)
         return [step for step in reads if step.known]
 
     @property
     def writes(self) -> Sequence[str]:
         """Steps that may change something: never done before somebody says so."""
-        return [step.id for step in self.steps if not step.effect.reads_only]
+        return [step.id for step in self.steps if not step.effect.is_read_only]
 
 
 _TOO_LITTLE: Final = 0.1
@@ -132,7 +132,7 @@ LIFE: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptSuggestion:
+class StoredSuggestion:
     id: SuggestionId
     principal: PrincipalId
     label: Label
@@ -186,7 +186,7 @@ _NEAREST: Final = 3
 _MUCH: Final = 0.7
 
 
-def rationale(choice: Choice, asked: Asked) -> str:
+def rationale(choice: Choice, asked: SuggestionRequest) -> str:
     steps = f"{len(choice.tools)} step{'s' if len(choice.tools) > 1 else ''}"
     if choice.like is not None:
         times = _times(max(1, round(choice.runs)))
@@ -196,7 +196,7 @@ def rationale(choice: Choice, asked: Asked) -> str:
     return f"{steps}, put together from what search finds for the intent; {past}."
 
 
-def nothing_sure(asked: Asked, *, fits: bool) -> str:
+def nothing_sure(asked: SuggestionRequest, *, fits: bool) -> str:
     """Why there is no plan, and what comes nearest."""
     why = (
         "What fits this is too unsure to be a plan"
@@ -209,7 +209,7 @@ def nothing_sure(asked: Asked, *, fits: bool) -> str:
     return f"{why}.{near} Say more exactly what should be done, or write the plan."
 
 
-def reasons(choice: Choice, asked: Asked, learnt: Learnt) -> Mapping[str, str]:
+def reasons(choice: Choice, asked: SuggestionRequest, learnt: ToolStatistics) -> Mapping[str, str]:
     """By tool."""
     votes = Votes.of(asked.near).for_tools()
     return {
@@ -219,7 +219,11 @@ def reasons(choice: Choice, asked: Asked, learnt: Learnt) -> Mapping[str, str]:
 
 
 def _reasons(
-    tool: str, choice: Choice, asked: Asked, learnt: Learnt, votes: Mapping[str, float]
+    tool: str,
+    choice: Choice,
+    asked: SuggestionRequest,
+    learnt: ToolStatistics,
+    votes: Mapping[str, float],
 ) -> Iterator[str]:
     if asked.whole.get(tool, 0.0) >= _WORTH:
         yield f"found for the intent ({asked.whole[tool]:.2f})"
@@ -253,8 +257,8 @@ _NO_ID: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def suggest(
-    asked: Asked,
-    learnt: Learnt,
+    asked: SuggestionRequest,
+    learnt: ToolStatistics,
     offered: Tools,
     *,
     communities: Mapping[str, int] | None = None,
@@ -313,7 +317,7 @@ def _steps(choice: Choice) -> Sequence[PastStep]:
     ]
 
 
-def _renamed(kept: Kept, names: Mapping[str, str]) -> Kept:
+def _renamed(kept: StoredArgument, names: Mapping[str, str]) -> StoredArgument:
     if not isinstance(kept, Reference):
         return kept
     return Reference(names[kept.step], kept.path) if kept.step in names else Unknown()
@@ -333,7 +337,7 @@ def _planned(filled: Sequence[Filled], offered: Tools) -> Iterator[Step]:
     before: list[str] = []
     last_write: str | None = None
     for each in filled:
-        reads = offered[each.tool].effect.reads_only
+        reads = offered[each.tool].effect.is_read_only
         waits = ([last_write] if last_write else []) if reads else before
         after = tuple(dict.fromkeys((*each.after, *waits)))
         yield Step(id=each.id, tool=ToolRef.parse(each.tool), arguments=each.arguments, after=after)
@@ -344,7 +348,7 @@ def _planned(filled: Sequence[Filled], offered: Tools) -> Iterator[Step]:
 def _alternatives(
     steps: Sequence[SuggestedStep],
     tools: Sequence[Likely],
-    asked: Asked,
+    asked: SuggestionRequest,
     communities: Mapping[str, int],
     offered: Tools,
 ) -> Iterator[Alternative]:
@@ -357,7 +361,7 @@ def _alternatives(
             each
             for each in tools
             if each.tool not in there
-            and offered[each.tool].effect.reads_only == step.effect.reads_only
+            and offered[each.tool].effect.is_read_only == step.effect.is_read_only
             and each.probability >= _LEAST
             and (group is None or communities.get(each.tool) == group)
             and (part is None or asked.part_of(each.tool) == part)
@@ -410,9 +414,10 @@ def _schema(of: JsonValue) -> JsonObject:
     return {key: found[key] for key in _KEPT if key in found}
 
 
-class BadIntent(PorticoError):
+class InvalidIntent(PorticoError):
     kind = Kind.INVALID
     code = "bad_intent"
+    type_name = "BadIntent"
     title = "Not said what is wanted"
     fix = "Say in a sentence or two what should be done, with the values that it needs."
 
@@ -527,7 +532,7 @@ class FirstReads:
     """By step, the arguments that stand in the caller's words; the others are constants."""
     expressions: Expressions
 
-    def __call__(self) -> Mapping[str, Wanted]:
+    def __call__(self) -> Mapping[str, ReadRequest]:
         """By step, those that wait for nothing."""
         found = {
             step.id: self._wanted(step, known, {}, frozenset())
@@ -548,12 +553,12 @@ class FirstReads:
 
     def _wanted(
         self, step: Step, known: KnownRead, there: JsonObject, result: AbstractSet[Source]
-    ) -> Wanted | None:
+    ) -> ReadRequest | None:
         """None if what it refers to is not there."""
         given = self._given(step, there)
         if given is None:
             return None
-        return Wanted(
+        return ReadRequest(
             ref=step.tool,
             pin=known.pin,
             arguments=given,
@@ -578,7 +583,7 @@ class FirstReads:
         said = argument in self.said.get(step.id, ())
         return frozenset({Source(CallOrigin.WORDS if said else CallOrigin.CONSTANT)})
 
-    def _after(self, before: Step, place: ToolPlace, answer: Answer) -> Sequence[Wanted]:
+    def _after(self, before: Step, place: ToolPlace, answer: ToolResult) -> Sequence[ReadRequest]:
         there: JsonObject = {before.id: step_document(answer)}
         result = frozenset({Source(CallOrigin.RESULT, place)})
         found = [

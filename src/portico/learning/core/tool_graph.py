@@ -269,7 +269,7 @@ class Path:
 MOST: Final = 50_000
 """Edges that one graph has."""
 Flows = Callable[[], Mapping[tuple[ToolRef, ToolRef], Iterable[Fed]]]
-Seen = tuple[int, int, EdgeKind, Sightings]
+EdgeSightings = tuple[int, int, EdgeKind, Sightings]
 """From and to, by the numbers of tools."""
 
 
@@ -309,7 +309,7 @@ class KnownGraph:
                 self._numbered.grow()
         return number
 
-    def seen(self, edges: Iterable[Seen], now: datetime) -> None:
+    def seen(self, edges: Iterable[EdgeSightings], now: datetime) -> None:
         """Put to what is known; beyond `MOST` edges nothing new is."""
         self.now, self.version = now, self.version + 1
         changed: set[int] = set()

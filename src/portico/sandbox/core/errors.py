@@ -1,24 +1,25 @@
 """What the box refuses.
 
 PorticoError
-├── BoxUnavailable   this machine cannot hold what was to be run
-├── BadProfile       not a description of what a box may reach
-├── BadPlace         not a host and a port
-├── PathRefused      a path that leads out of the folder, or that no two readings agree on
-├── FileTrouble      no such file, a folder where a file should be, no room
-├── AddressRefused   an address that nobody allowed
-├── FetchFailed      it could not be reached, or said too much, or took too long
-├── CodeRefused      a program that cannot be read, or a snapshot that is none
-├── CodeBusy         more programs wait than may
-└── NotPlain         a value that JSON has no words for, or too many
+├── SandboxUnavailable      this machine cannot hold what was to be run
+├── InvalidProfile          not a description of what a box may reach
+├── InvalidNetworkEndpoint  not a host and a port
+├── PathRefused             a path that leads out of the folder, or that no two readings agree on
+├── FileTrouble             no such file, a folder where a file should be, no room
+├── AddressRefused          an address that nobody allowed
+├── FetchFailed             it could not be reached, or said too much, or took too long
+├── CodeRefused             a program that cannot be read, or a snapshot that is none
+├── CodeBusy                more programs wait than may
+└── NotPlain                a value that JSON has no words for, or too many
 """
 
 from portico.kernel.errors import Kind, PorticoError
 
 
-class BoxUnavailable(PorticoError):
+class SandboxUnavailable(PorticoError):
     kind = Kind.UNAVAILABLE
     code = "box_unavailable"
+    type_name = "BoxUnavailable"
     title = "No box"
     fix = "`portico doctor` says what is missing on this machine."
 
@@ -27,9 +28,10 @@ class BoxUnavailable(PorticoError):
         self.reason = reason
 
 
-class BadProfile(PorticoError):
+class InvalidProfile(PorticoError):
     kind = Kind.INVALID
     code = "bad_profile"
+    type_name = "BadProfile"
     title = "Not a profile"
     fix = "Name whole paths of folders that exist, and places as host:port."
 
@@ -38,9 +40,10 @@ class BadProfile(PorticoError):
         self.reason = reason
 
 
-class BadPlace(PorticoError):
+class InvalidNetworkEndpoint(PorticoError):
     kind = Kind.INVALID
     code = "bad_place"
+    type_name = "BadPlace"
     title = "Not a place on the network"
     fix = "Write it as host:port, as in 127.0.0.1:11434 or [::1]:8080."
 

@@ -47,7 +47,7 @@ class Report:
         return self.missing is None and bool(self.probes) and not self.escapes
 
 
-class Layer(StrEnum):
+class SandboxLayer(StrEnum):
     """One of the walls of a box; each holds by itself what it is there for."""
 
     NAMESPACES = "namespaces"
@@ -97,7 +97,7 @@ class Trial:
     name: str
     sentence: str
     """What is tried, for whoever reads the table."""
-    walls: Mapping[Backend, Layer]
+    walls: Mapping[Backend, SandboxLayer]
     """What it meets first."""
     quick: bool = False
     """Whether it is made at every start of Portico: it tells that a wall stands."""
@@ -122,14 +122,18 @@ def to_hold(
     ]
 
 
-_NAMESPACES, _MOUNTS, _LANDLOCK = Layer.NAMESPACES, Layer.MOUNTS, Layer.LANDLOCK
-_SECCOMP, _LIMITS, _ACCOUNT = Layer.SECCOMP, Layer.LIMITS, Layer.ACCOUNT
+_NAMESPACES, _MOUNTS, _LANDLOCK = (
+    SandboxLayer.NAMESPACES,
+    SandboxLayer.MOUNTS,
+    SandboxLayer.LANDLOCK,
+)
+_SECCOMP, _LIMITS, _ACCOUNT = SandboxLayer.SECCOMP, SandboxLayer.LIMITS, SandboxLayer.ACCOUNT
 
 
 def _trial(
     name: str,
     sentence: str,
-    *walls: Layer,
+    *walls: SandboxLayer,
     quick: bool = False,
     manner: Manner = Manner.TOGETHER,
     bubblewrap_lets: str | None = None,
@@ -242,20 +246,20 @@ _PROCESSES: Final = (
     _trial(
         "first_environment",
         "Reads the environment of what set the box up.",
-        Layer.ENVIRONMENT,
+        SandboxLayer.ENVIRONMENT,
         quick=True,
     ),
     _trial("first_root", "Goes by `/proc/1/root`.", _MOUNTS, _LANDLOCK),
     _trial(
         "own_environment",
         "Finds a key of ours in its own environment.",
-        Layer.ENVIRONMENT,
+        SandboxLayer.ENVIRONMENT,
         quick=True,
     ),
     _trial(
         "inherited_descriptors",
         "Finds more open files than it was given.",
-        Layer.DESCRIPTORS,
+        SandboxLayer.DESCRIPTORS,
         quick=True,
     ),
     _trial("signal_process", "Signals a process outside.", _NAMESPACES, _LANDLOCK, quick=True),
@@ -395,16 +399,21 @@ _MORE: Final = (
     _trial(
         "too_long",
         "Goes on for longer than it may, and is deaf.",
-        Layer.ENDING,
+        SandboxLayer.ENDING,
         manner=Manner.ALONE,
     ),
-    _trial("too_loud", "Writes more output than it may.", Layer.ENDING, manner=Manner.ALONE),
-    _trial("too_loud_on_errors", "Likewise on standard error.", Layer.ENDING, manner=Manner.ALONE),
-    _trial("left_child", "Leaves a process behind.", Layer.ENDING, manner=Manner.ALONE),
+    _trial("too_loud", "Writes more output than it may.", SandboxLayer.ENDING, manner=Manner.ALONE),
+    _trial(
+        "too_loud_on_errors",
+        "Likewise on standard error.",
+        SandboxLayer.ENDING,
+        manner=Manner.ALONE,
+    ),
+    _trial("left_child", "Leaves a process behind.", SandboxLayer.ENDING, manner=Manner.ALONE),
     _trial(
         "left_daemon",
         "Leaves one behind that has gone away from its group, session and parent, and is deaf.",
-        Layer.ENDING,
+        SandboxLayer.ENDING,
         manner=Manner.ALONE,
     ),
 )
@@ -417,7 +426,7 @@ def attempt_of(trial: Trial) -> str:
     return trial.name.removesuffix(_WITH_NETWORK)
 
 
-def _with_network(trials: Sequence[Trial], walls: Mapping[str, Layer]) -> Sequence[Trial]:
+def _with_network(trials: Sequence[Trial], walls: Mapping[str, SandboxLayer]) -> Sequence[Trial]:
     """The same again, from a box that has a way out: what it must not reach is the same."""
     return [
         _trial(
@@ -455,7 +464,7 @@ _PROXIED: Final = (
         _trial(
             name,
             sentence,
-            Layer.PROXY,
+            SandboxLayer.PROXY,
             manner=Manner.PROXIED,
             quick=name == "proxy_to_loopback",
         )

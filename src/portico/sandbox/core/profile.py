@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Final, Literal, Self
 
 from portico.kernel.json import JsonValue
-from portico.sandbox.core.errors import BadPlace, NotPlain, PathRefused
+from portico.sandbox.core.errors import InvalidNetworkEndpoint, NotPlain, PathRefused
 
 
 class Network(StrEnum):
@@ -21,7 +21,7 @@ class Network(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class NetworkEndpoint:
     """A host and a port that may be reached, although it may be this very machine."""
 
     host: str
@@ -30,18 +30,18 @@ class Place:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises `BadPlace`."""
+        """Raises `InvalidNetworkEndpoint`."""
         host, colon, port = text.strip().rpartition(":")
         bare = host[1:-1] if host[:1] == "[" and host[-1:] == "]" else host
         if not colon or not bare or (":" in bare) is not (bare != host):
-            raise BadPlace(text)
+            raise InvalidNetworkEndpoint(text)
         if not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
-            raise BadPlace(text)
+            raise InvalidNetworkEndpoint(text)
         if not bare.isascii() or not all(c.isalnum() or c in "-._:" for c in bare):
-            raise BadPlace(text)
+            raise InvalidNetworkEndpoint(text)
         name = bare.lower().rstrip(".")
         if not name:
-            raise BadPlace(text)
+            raise InvalidNetworkEndpoint(text)
         return cls(name, int(port))
 
     def __str__(self) -> str:
@@ -56,11 +56,11 @@ class Profile:
     write: tuple[str, ...] = ()
     """Folders that it may also change."""
     network: Network = Network.NONE
-    reach: tuple[Place, ...] = ()
+    reach: tuple[NetworkEndpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class SandboxCommand:
     """Something to be run in a box."""
 
     program: str

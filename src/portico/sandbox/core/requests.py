@@ -53,7 +53,7 @@ class Pending:
 class Raised:
     """What is raised inside a program where its call has failed."""
 
-    words: str
+    text: str
     kind: str = "RuntimeError"
     """An error of Python that programs tell apart; any other becomes a `RuntimeError`."""
 

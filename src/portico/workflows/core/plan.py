@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final, Protocol, Self, TypeAlias
 
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue, pointed
 
 
@@ -38,7 +38,9 @@ class Template:
     parts: Sequence[str | Reference]
 
 
-Given: TypeAlias = "JsonValue | Reference | Template | Sequence[Given] | Mapping[str, Given]"
+ArgumentTemplate: TypeAlias = (
+    "JsonValue | Reference | Template | Sequence[ArgumentTemplate] | Mapping[str, ArgumentTemplate]"
+)
 """What an argument says: JSON in which references and templates stand anywhere."""
 
 
@@ -55,9 +57,9 @@ class OnError(StrEnum):
 class ForEach:
     """Once for each item of a list; `item` and `index` are at hand in its arguments."""
 
-    over: Given
+    over: ArgumentTemplate
     at_once: int = 8
-    most: int = 100
+    limit: int = 100
     """More items than this are a fault, not a surprise."""
 
 
@@ -65,7 +67,7 @@ class ForEach:
 class Step:
     id: str
     tool: ToolRef
-    arguments: Mapping[str, Given] = field(default_factory=dict)
+    arguments: Mapping[str, ArgumentTemplate] = field(default_factory=dict)
     after: Sequence[str] = ()
     """Only once these are over, however they ended."""
     when: str | None = None
@@ -87,7 +89,7 @@ class Plan:
     inputs: JsonObject = field(default_factory=dict)
     """JSON Schema of its parameters by name, for a plan that is saved or run with values."""
     required: Sequence[str] = ()
-    output: Given = None
+    output: ArgumentTemplate = None
     """What it gives in the end; without one, what its last steps gave."""
     has_output: bool = False
 
@@ -102,7 +104,7 @@ _LONGEST_NAME: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class PlanFault:
+class PlanDiagnostic:
     place: str
     """JSON pointer into the plan: `/steps/3/arguments/path/$from`; empty for the plan itself."""
     what: str
@@ -120,32 +122,35 @@ class PlanFault:
         return f"{where}: {self.what}" + (f" {self.fix}" if self.fix else "")
 
 
-class BadPlan(PorticoError):
+class InvalidPlan(PorticoError):
     kind = Kind.INVALID
     code = "bad_plan"
+    type_name = "BadPlan"
     title = "The plan cannot be carried out"
     fix = "Mend what is named for each place; `portico plan schema` says what a plan may hold."
 
-    def __init__(self, faults: Iterable[PlanFault]) -> None:
-        self.faults = tuple(faults)
-        self.flaws = tuple(Flaw(fault.place, _told(fault)) for fault in self.faults)
-        first = "; ".join(str(fault) for fault in self.faults[:3])
-        more = len(self.faults) - 3
+    def __init__(self, faults: Iterable[PlanDiagnostic]) -> None:
+        self.diagnostics = tuple(faults)
+        self.field_errors = tuple(
+            FieldError(fault.place, _told(fault)) for fault in self.diagnostics
+        )
+        first = "; ".join(str(fault) for fault in self.diagnostics[:3])
+        more = len(self.diagnostics) - 3
         super().__init__(f"{first}{f'; and {more} more' if more > 0 else ''}")
 
 
-class Faults:
+class PlanDiagnostics:
     """Those found so far. A text that has nothing right in it is not worth more than these: whoever
     sends one does not keep everybody else waiting."""
 
     def __init__(self) -> None:
-        self.found: list[PlanFault] = []
+        self.found: list[PlanDiagnostic] = []
         self._guesses = _MOST_GUESSES
         self._doubts: list[tuple[str, AbstractSet[str]]] = []
 
     def add(self, place: str, what: str, fix: str | None = None) -> None:
         if len(self.found) < MOST_FAULTS:
-            self.found.append(PlanFault(place, what, fix))
+            self.found.append(PlanDiagnostic(place, what, fix))
 
     def doubt(self, place: str, names: AbstractSet[str]) -> None:
         """A text there seems to refer to these, and is none that refers to anything."""
@@ -173,7 +178,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     return f"Did you mean {close[0]!r}?" if close else None
 
 
-def _told(fault: PlanFault) -> str:
+def _told(fault: PlanDiagnostic) -> str:
     return f"{fault.what} {fault.fix}" if fault.fix else fault.what
 
 
@@ -228,9 +233,10 @@ WHOLE = "@"
 """Among the roots of an expression that looks at its document as a whole."""
 
 
-class BadExpression(PorticoError):
+class InvalidExpression(PorticoError):
     kind = Kind.INVALID
     code = "bad_expression"
+    type_name = "BadExpression"
     title = "Not an expression"
     fix = "Expressions are JMESPath: `json.items[?ok].name`, `length(content) > `3``."
 
@@ -267,20 +273,20 @@ class Expressions(Protocol):
     """Pure functions: the same expression over the same document always gives the same."""
 
     def check(self, expression: str) -> None:
-        """Raises `BadExpression`, also for a function that there is none of."""
+        """Raises `InvalidExpression`, also for a function that there is none of."""
         ...
 
     def roots(self, expression: str) -> frozenset[str]:
         """The names that it looks up in its document itself, and `WHOLE` if it takes it as one.
-        Raises `BadExpression`."""
+        Raises `InvalidExpression`."""
         ...
 
     def search(
         self, expression: str, document: JsonValue, effort: Effort | None = None
     ) -> JsonValue:
-        """None for a path to nothing; what it took is spent of `effort`. Raises `BadExpression`,
-        `ExpressionTooLarge`, `ExpressionFailed` and `TooMuchEffort`; whatever the expression,
-        within a fraction of a second."""
+        """None for a path to nothing; what it took is spent of `effort`. Raises
+        `InvalidExpression`, `ExpressionTooLarge`, `ExpressionFailed` and `TooMuchEffort`; whatever
+        the expression, within a fraction of a second."""
         ...
 
 
@@ -350,7 +356,7 @@ def write_template(template: Template) -> str:
     return written
 
 
-def references(given: Given, place: str = "") -> Iterator[tuple[str, Reference]]:
+def references(given: ArgumentTemplate, place: str = "") -> Iterator[tuple[str, Reference]]:
     """Each that stands in it, with its place."""
     if isinstance(given, Reference):
         yield f"{place}/$from", given
@@ -362,7 +368,7 @@ def references(given: Given, place: str = "") -> Iterator[tuple[str, Reference]]
             yield from references(inner, pointed(place, name))
 
 
-def inside_of(given: Given) -> Iterator[tuple[str, Given]]:
+def inside_of(given: ArgumentTemplate) -> Iterator[tuple[str, ArgumentTemplate]]:
     """What stands directly in a list or an object, by name or number."""
     if isinstance(given, Mapping):
         yield from given.items()
@@ -619,7 +625,7 @@ class Need:
 
 
 def needs_of(step: Step, expressions: Expressions) -> Iterator[Need]:
-    """As the step itself says it. Raises `BadExpression`."""
+    """As the step itself says it. Raises `InvalidExpression`."""
     wanted = [*references(dict(step.arguments), "/arguments")]
     if step.for_each is not None:
         wanted += references(step.for_each.over, "/for_each/in")

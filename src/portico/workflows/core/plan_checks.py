@@ -12,12 +12,12 @@ from portico.workflows.core.plan import (
     MOST_FALLBACKS,
     RESERVED,
     WHOLE,
-    BadExpression,
+    ArgumentTemplate,
     Expressions,
-    Faults,
-    Given,
+    InvalidExpression,
     Need,
     Plan,
+    PlanDiagnostics,
     Reference,
     Step,
     before_of,
@@ -34,7 +34,7 @@ class Referring:
     steps: Mapping[str, Step]
     inputs: Collection[str]
     expressions: Expressions
-    faults: Faults
+    diagnostics: PlanDiagnostics
 
     def check_step(self, step: Step, place: str) -> None:
         each = step.for_each
@@ -46,7 +46,7 @@ class Referring:
         for number, name in enumerate(step.after):
             self.check_name(name, f"{place}/after/{number}")
 
-    def check_given(self, given: Given, place: str, *, inside: bool = False) -> None:
+    def check_given(self, given: ArgumentTemplate, place: str, *, inside: bool = False) -> None:
         """Inside a `for_each` there are its `item` and `index` as well."""
         for where, reference in references(given, place):
             if reference.step == INPUTS:
@@ -57,20 +57,20 @@ class Referring:
             elif inside:
                 self._check_path(reference, where, None)
             else:
-                self.faults.add(
+                self.diagnostics.add(
                     where, f"{reference.step!r} is there only in the arguments of a for_each."
                 )
 
     def check_name(self, name: str, place: str) -> bool:
         if name not in self.steps:
-            fix = self.faults.guess(name, self.steps)
-            self.faults.add(place, f"There is no step {name[:64]!r}.", fix)
+            fix = self.diagnostics.guess(name, self.steps)
+            self.diagnostics.add(place, f"There is no step {name[:64]!r}.", fix)
         return name in self.steps
 
     def _check_condition(self, expression: str, place: str) -> None:
         for name in sorted(self._roots(expression, place)):
             if name == WHOLE:
-                self.faults.add(
+                self.diagnostics.add(
                     place, "It looks at all steps at once.", "Name the steps: read.json.ok"
                 )
             elif name != INPUTS:
@@ -82,18 +82,18 @@ class Referring:
         roots = self._roots(reference.path, place) - {WHOLE}
         for name in sorted(roots.difference(known) if known is not None else ()):
             what = f"There is no {name[:60]!r} in what {reference.step!r} gives."
-            self.faults.add(place, what, self._instead(reference, name, known or ()))
+            self.diagnostics.add(place, what, self._instead(reference, name, known or ()))
 
     def _roots(self, expression: str, place: str) -> frozenset[str]:
         try:
             return self.expressions.roots(expression)
-        except BadExpression as error:
+        except InvalidExpression as error:
             at = f"at character {error.position + 1}"
-            self.faults.add(place, f"The expression is wrong {at}: {error.what}")
+            self.diagnostics.add(place, f"The expression is wrong {at}: {error.what}")
             return frozenset()
 
     def _instead(self, reference: Reference, name: str, known: Collection[str]) -> str:
-        close = self.faults.guess(name, known)
+        close = self.diagnostics.guess(name, known)
         if close is not None or reference.step == INPUTS:
             return close or f"Its inputs are: {', '.join(list(known)[:20]) or 'none'}."
         if "json" in known:
@@ -109,7 +109,9 @@ Placed = Sequence[tuple[str, Step]]
 """Steps with their places; one that could not be read is not among them."""
 
 
-def check_links(plan: Plan, placed: Placed, expressions: Expressions, faults: Faults) -> None:
+def check_links(
+    plan: Plan, placed: Placed, expressions: Expressions, faults: PlanDiagnostics
+) -> None:
     places = _named(placed, faults)
     steps = {step.id: step for place, step in placed if places.get(step.id) == place}
     faults.settle_doubts(RESERVED | steps.keys())
@@ -122,7 +124,7 @@ def check_links(plan: Plan, placed: Placed, expressions: Expressions, faults: Fa
     _check_circles(steps, places, needs, faults)
 
 
-def _named(placed: Placed, faults: Faults) -> Mapping[str, str]:
+def _named(placed: Placed, faults: PlanDiagnostics) -> Mapping[str, str]:
     """The place of each step by its id; of two with the same, the first."""
     places: dict[str, str] = {}
     for place, step in placed:
@@ -140,7 +142,7 @@ def _needs(step: Step, steps: Mapping[str, Step], expressions: Expressions) -> S
     """Of what there is: what is wrong with the others has been said."""
     try:
         needs = [*needs_of(step, expressions)]
-    except BadExpression:
+    except InvalidExpression:
         needs = [*needs_of(replace(step, when=None), expressions)]
     return [need for need in needs if need.needs in steps]
 
@@ -160,10 +162,10 @@ def _check_fallbacks(
         other = stands_in_for.setdefault(step.fallback, step.id)
         if other != step.id:
             what = f"{step.fallback!r} stands in for {other!r} already."
-            referring.faults.add(f"{place}/on_error/fallback", what, "Give each its own.")
-    _check_length(stands_in_for, places, referring.faults)
+            referring.diagnostics.add(f"{place}/on_error/fallback", what, "Give each its own.")
+    _check_length(stands_in_for, places, referring.diagnostics)
     for need in (need for each in needs.values() for need in each if need.needs in stands_in_for):
-        referring.faults.add(
+        referring.diagnostics.add(
             f"{places[need.step]}{need.place}",
             f"{need.needs!r} only stands in for another step.",
             f"Refer to {stands_in_for[need.needs]!r}: it gives what its stand-in gave.",
@@ -171,7 +173,7 @@ def _check_fallbacks(
 
 
 def _check_length(
-    stands_in_for: Mapping[str, str], places: Mapping[str, str], faults: Faults
+    stands_in_for: Mapping[str, str], places: Mapping[str, str], faults: PlanDiagnostics
 ) -> None:
     for name in stands_in_for:
         first, count = name, 0
@@ -188,7 +190,7 @@ def _check_circles(
     steps: Mapping[str, Step],
     places: Mapping[str, str],
     needs: Mapping[str, Sequence[Need]],
-    faults: Faults,
+    faults: PlanDiagnostics,
 ) -> None:
     known = {
         name: step if step.fallback in steps else replace(step, fallback=None)

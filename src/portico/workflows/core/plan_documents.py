@@ -8,7 +8,7 @@ from typing import Final, cast
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import SchemaRefused
 from portico.gateway.core.tool_schemas import check_schema
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue, pointed
 from portico.workflows.core.plan import (
     FALLBACK,
@@ -22,13 +22,13 @@ from portico.workflows.core.plan import (
     PLAN,
     STEP,
     TEXT,
-    BadPlan,
+    ArgumentTemplate,
     Expressions,
-    Faults,
     ForEach,
-    Given,
+    InvalidPlan,
     OnError,
     Plan,
+    PlanDiagnostics,
     Reference,
     Step,
     Unreadable,
@@ -42,11 +42,11 @@ from portico.workflows.core.plan_values import known_fields, read_given, read_sc
 
 
 def read_plan(document: JsonValue, expressions: Expressions) -> Plan:
-    """Raises `BadPlan`."""
-    faults = Faults()
+    """Raises `InvalidPlan`."""
+    faults = PlanDiagnostics()
     if not isinstance(document, Mapping):
         faults.add("", "A plan is an object with steps.")
-        raise BadPlan(faults.found)
+        raise InvalidPlan(faults.found)
     sound = known_fields(document, PLAN, "", faults)
     placed = list(_steps(cast("Sequence[JsonValue]", sound.get("steps", ())), faults))
     plan = Plan(
@@ -63,11 +63,11 @@ def read_plan(document: JsonValue, expressions: Expressions) -> Plan:
     if _few_references(plan, faults):
         check_links(plan, placed, expressions, faults)
     if faults.found:
-        raise BadPlan(faults.found)
+        raise InvalidPlan(faults.found)
     return plan
 
 
-def _steps(documents: Sequence[JsonValue], faults: Faults) -> Iterator[tuple[str, Step]]:
+def _steps(documents: Sequence[JsonValue], faults: PlanDiagnostics) -> Iterator[tuple[str, Step]]:
     for number, document in enumerate(documents):
         place = f"/steps/{number}"
         if isinstance(document, Mapping):
@@ -76,7 +76,7 @@ def _steps(documents: Sequence[JsonValue], faults: Faults) -> Iterator[tuple[str
             faults.add(place, "A step is an object with an id and a tool.")
 
 
-def _step(document: JsonObject, place: str, faults: Faults) -> Step:
+def _step(document: JsonObject, place: str, faults: PlanDiagnostics) -> Step:
     """Also of one with faults in it, so that what it refers to is looked at as well."""
     sound = known_fields(document, STEP, place, faults)
     on_error, fallback = _on_error(sound.get("on_error", "stop"), f"{place}/on_error", faults)
@@ -101,7 +101,7 @@ def _step(document: JsonObject, place: str, faults: Faults) -> Step:
     )
 
 
-def _for_each(document: JsonValue, place: str, faults: Faults) -> ForEach:
+def _for_each(document: JsonValue, place: str, faults: PlanDiagnostics) -> ForEach:
     if not isinstance(document, Mapping):
         faults.add(place, "It must be an object.", 'Write {"in": {"$from": "list.json"}}.')
         return ForEach(over=())
@@ -110,11 +110,17 @@ def _for_each(document: JsonValue, place: str, faults: Faults) -> ForEach:
     listed = isinstance(over, Sequence) and not isinstance(over, str)
     if "in" in sound and not listed and not isinstance(over, Reference):
         faults.add(f"{place}/in", "It must be a list, or refer to one.")
-    counts = {name: cast("int", sound[name]) for name in ("at_once", "most") if name in sound}
-    return ForEach(over=over, **counts)
+    usual = ForEach(over=over)
+    return replace(
+        usual,
+        at_once=cast("int", sound.get("at_once", usual.at_once)),
+        limit=cast("int", sound.get("most", usual.limit)),
+    )
 
 
-def _on_error(document: JsonValue, place: str, faults: Faults) -> tuple[OnError, str | None]:
+def _on_error(
+    document: JsonValue, place: str, faults: PlanDiagnostics
+) -> tuple[OnError, str | None]:
     match document:
         case "stop" | "skip":
             return OnError(document), None
@@ -128,7 +134,7 @@ def _on_error(document: JsonValue, place: str, faults: Faults) -> tuple[OnError,
             return OnError.STOP, None
 
 
-def _inputs(schemas: JsonObject, faults: Faults) -> JsonObject:
+def _inputs(schemas: JsonObject, faults: PlanDiagnostics) -> JsonObject:
     found: dict[str, JsonValue] = {}
     for name, document in schemas.items():
         place = pointed("/inputs", name)
@@ -144,7 +150,7 @@ def _inputs(schemas: JsonObject, faults: Faults) -> JsonObject:
     return found
 
 
-def _texts(values: JsonValue, place: str, faults: Faults) -> Sequence[str]:
+def _texts(values: JsonValue, place: str, faults: PlanDiagnostics) -> Sequence[str]:
     texts: list[str] = []
     for number, value in enumerate(cast("Sequence[JsonValue]", values)):
         if isinstance(value, str):
@@ -154,15 +160,15 @@ def _texts(values: JsonValue, place: str, faults: Faults) -> Sequence[str]:
     return tuple(texts)
 
 
-def _check_amount(plan: Plan, faults: Faults) -> None:
+def _check_amount(plan: Plan, faults: PlanDiagnostics) -> None:
     if (count := known_calls(plan)) > MOST_CALLS:
         what = f"It would make {count:,} calls, and may make {MOST_CALLS:,}."
         faults.add("/steps", what, "Go through fewer items, or make it two plans.")
 
 
-def _few_references(plan: Plan, faults: Faults) -> bool:
+def _few_references(plan: Plan, faults: PlanDiagnostics) -> bool:
     """Each is looked at, and some of them take a while."""
-    given: list[Given] = [*(dict(step.arguments) for step in plan.steps), plan.output]
+    given: list[ArgumentTemplate] = [*(dict(step.arguments) for step in plan.steps), plan.output]
     given += [step.for_each.over for step in plan.steps if step.for_each is not None]
     count = sum(1 for each in given for _ in references(each))
     if count > MOST_REFERENCES:
@@ -171,7 +177,7 @@ def _few_references(plan: Plan, faults: Faults) -> bool:
     return count <= MOST_REFERENCES
 
 
-def _check_required(plan: Plan, faults: Faults) -> None:
+def _check_required(plan: Plan, faults: PlanDiagnostics) -> None:
     for number, name in enumerate(plan.required):
         if name not in plan.inputs:
             fix = faults.guess(name, plan.inputs)
@@ -211,8 +217,8 @@ def _for_each_writing(each: ForEach) -> JsonObject:
     document: dict[str, JsonValue] = {"in": write_given(each.over)}
     if each.at_once != usual.at_once:
         document["at_once"] = each.at_once
-    if each.most != usual.most:
-        document["most"] = each.most
+    if each.limit != usual.limit:
+        document["most"] = each.limit
     return document
 
 
@@ -269,24 +275,25 @@ def _given() -> JsonObject:
     }
 
 
-class BadInputs(PorticoError):
+class InvalidInputs(PorticoError):
     kind = Kind.INVALID
     code = "bad_inputs"
+    type_name = "BadInputs"
     title = "The plan does not take these inputs"
     fix = (
         "Its own `inputs` say what it takes. At the command line a text that reads like another "
         "JSON value stands in quotes of its own: --input 'folder=\"5\"'."
     )
 
-    def __init__(self, plan: Plan, flaws: Iterable[Flaw]) -> None:
-        self.flaws = tuple(_with_near(plan, flaw) for flaw in flaws)
-        told = "; ".join(f"{flaw.field or 'inputs'}: {flaw.message}" for flaw in self.flaws)
+    def __init__(self, plan: Plan, flaws: Iterable[FieldError]) -> None:
+        self.field_errors = tuple(_with_near(plan, flaw) for flaw in flaws)
+        told = "; ".join(f"{flaw.field or 'inputs'}: {flaw.message}" for flaw in self.field_errors)
         super().__init__(f"{plan.name or 'The plan'} was not begun, its inputs do not fit: {told}")
 
 
-def _with_near(plan: Plan, flaw: Flaw) -> Flaw:
+def _with_near(plan: Plan, flaw: FieldError) -> FieldError:
     near = None if flaw.field in plan.inputs else did_you_mean(flaw.field, plan.inputs)
-    return flaw if near is None else Flaw(flaw.field, f"{flaw.message}. {near}")
+    return flaw if near is None else FieldError(flaw.field, f"{flaw.message}. {near}")
 
 
 def input_schema(plan: Plan) -> JsonObject:
@@ -322,10 +329,10 @@ class _Accepted:
 def with_edges(plan: Plan, accept: Sequence[str], expressions: Expressions) -> Plan:
     """The plan with each of them in its place, checked anew: an edge that closes a circle, or that
     takes from a step that is not there, is refused as if it had been written by hand. Raises
-    `BadPlan`."""
+    `InvalidPlan`."""
     if not accept:
         return plan
-    faults = Faults()
+    faults = PlanDiagnostics()
     edges = [_read(f"/accept/{number}", text, faults) for number, text in enumerate(accept)]
     steps = {step.id: step for step in plan.steps}
     for edge in edges:
@@ -334,11 +341,11 @@ def with_edges(plan: Plan, accept: Sequence[str], expressions: Expressions) -> P
             given = {**step.arguments, edge.parameter: edge.given}
             steps[edge.step] = replace(step, arguments=given)
     if faults.found:
-        raise BadPlan(faults.found)
+        raise InvalidPlan(faults.found)
     return read_plan(plan_document(replace(plan, steps=tuple(steps.values()))), expressions)
 
 
-def _read(place: str, text: str, faults: Faults) -> _Accepted | None:
+def _read(place: str, text: str, faults: PlanDiagnostics) -> _Accepted | None:
     source, arrow, target = text.rpartition(_ARROW)
     step, dot, parameter = target.strip().partition(".")
     if not (arrow and dot and parameter):
@@ -351,7 +358,7 @@ def _read(place: str, text: str, faults: Faults) -> _Accepted | None:
         return None
 
 
-def _fits(edge: _Accepted, steps: dict[str, Step], faults: Faults) -> bool:
+def _fits(edge: _Accepted, steps: dict[str, Step], faults: PlanDiagnostics) -> bool:
     if edge.step not in steps:
         faults.add(edge.place, f"There is no step {edge.step!r}.", did_you_mean(edge.step, steps))
         return False

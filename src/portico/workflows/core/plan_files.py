@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final, cast
 
 from portico.kernel.json import JsonObject, JsonValue, pointed
-from portico.workflows.core.plan import BadPlan, Expressions, Plan, PlanFault
+from portico.workflows.core.plan import Expressions, InvalidPlan, Plan, PlanDiagnostic
 from portico.workflows.core.plan_documents import plan_document, read_plan
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
@@ -281,23 +281,23 @@ class PlanFormat(StrEnum):
 
 
 def read_plan_text(text: str, form: PlanFormat, expressions: Expressions) -> Plan:
-    """Raises `BadPlan`, its faults with line and column."""
+    """Raises `InvalidPlan`, its faults with line and column."""
     document = parse_plan_text(text, form)
     try:
         return read_plan(document, expressions)
-    except BadPlan as error:
-        raise BadPlan(placed(error.faults, text, form)) from error
+    except InvalidPlan as error:
+        raise InvalidPlan(placed(error.diagnostics, text, form)) from error
 
 
 def parse_plan_text(text: str, form: PlanFormat) -> JsonValue:
-    """What it says, whether or not that is a plan. Raises `BadPlan`."""
+    """What it says, whether or not that is a plan. Raises `InvalidPlan`."""
     text = text.removeprefix("\ufeff")
     if len(text) > LONGEST:
-        raise BadPlan([PlanFault("", f"It has more than {LONGEST:,} characters.")])
+        raise InvalidPlan([PlanDiagnostic("", f"It has more than {LONGEST:,} characters.")])
     try:
         return _from_toml(text) if form is PlanFormat.TOML else _from_json(text)
     except RecursionError as error:
-        raise BadPlan([PlanFault("", "It is nested too deep to be read.")]) from error
+        raise InvalidPlan([PlanDiagnostic("", "It is nested too deep to be read.")]) from error
 
 
 def plan_text(plan: Plan, form: PlanFormat) -> str:
@@ -307,7 +307,9 @@ def plan_text(plan: Plan, form: PlanFormat) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def placed(faults: Iterable[PlanFault], text: str, form: PlanFormat) -> Iterator[PlanFault]:
+def placed(
+    faults: Iterable[PlanDiagnostic], text: str, form: PlanFormat
+) -> Iterator[PlanDiagnostic]:
     """With the line and column of each, and in the order of the text."""
     text = text.removeprefix("\ufeff")
     starts = toml_places(text) if form is PlanFormat.TOML else json_places(text).starts
@@ -331,14 +333,16 @@ def _from_json(text: str) -> JsonValue:
     try:
         document: JsonValue = json.loads(text)
     except json.JSONDecodeError as error:
-        fault = PlanFault("", f"It is not JSON: {error.msg}.", None, error.lineno, error.colno)
-        raise BadPlan([fault]) from error
+        fault = PlanDiagnostic("", f"It is not JSON: {error.msg}.", None, error.lineno, error.colno)
+        raise InvalidPlan([fault]) from error
     except ValueError as error:  # a number of more than 4,300 digits
-        raise BadPlan([PlanFault("", f"It cannot be read: {error}.")]) from error
+        raise InvalidPlan([PlanDiagnostic("", f"It cannot be read: {error}.")]) from error
     twice = json_places(text).twice
     if twice:
-        faults = [PlanFault(place, "It is there twice.", "Keep one of them.") for place, _ in twice]
-        raise BadPlan(placed(faults, text, PlanFormat.JSON))
+        faults = [
+            PlanDiagnostic(place, "It is there twice.", "Keep one of them.") for place, _ in twice
+        ]
+        raise InvalidPlan(placed(faults, text, PlanFormat.JSON))
     return document
 
 
@@ -349,4 +353,6 @@ def _from_toml(text: str) -> JsonValue:
         found = _TOML_PLACE.fullmatch(str(error))
         what = found[1] if found else str(error)
         line, column = (int(found[2]), int(found[3])) if found and found[2] else (None, None)
-        raise BadPlan([PlanFault("", f"It is not TOML: {what}.", None, line, column)]) from error
+        raise InvalidPlan(
+            [PlanDiagnostic("", f"It is not TOML: {what}.", None, line, column)]
+        ) from error

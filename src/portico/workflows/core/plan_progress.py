@@ -10,7 +10,7 @@ from typing import Final, Self
 from portico.engine.core.runs import Run, Step
 from portico.engine.core.runs import StepState as EngineStepState
 from portico.workflows.core.plan import Graph, OnError, Plan, waiting_on
-from portico.workflows.core.plan_report import OutlinedStep, StepStanding, call_of, owner, standings
+from portico.workflows.core.plan_report import OutlinedStep, StepStatus, call_of, owner, standings
 
 CONDITION: Final = "its condition is not met"
 
@@ -31,7 +31,7 @@ class StepState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gave:
+class StepSucceeded:
     """The step is done; what it gave is with whoever carries out the plan."""
 
 
@@ -48,14 +48,14 @@ class LeftOut:
     why: str = CONDITION
 
 
-End = Gave | Fell | LeftOut
+End = StepSucceeded | Fell | LeftOut
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
     """What follows from what was just told."""
 
-    begin: Sequence[str] = ()
+    start: Sequence[str] = ()
     skipped: Mapping[str, str] = field(default_factory=dict)
     """By step: why."""
     not_needed: Sequence[str] = ()
@@ -92,11 +92,11 @@ class Progress:
         progress = cls(plan, graph)
         stoppers: list[str] = []
         progress._stoppers = stoppers
-        waiting = deque(progress.begin().begin)
+        waiting = deque(progress.start().start)
         while waiting:
             name = waiting.popleft()
             if name in ends:
-                waiting.extend(progress.ended(name, ends[name]).begin)
+                waiting.extend(progress.ended(name, ends[name]).start)
         for name, state in progress.states.items():
             if state is StepState.RUNNING and name not in begun:
                 progress._states[name] = StepState.PENDING
@@ -132,7 +132,7 @@ class Progress:
             found.append(self._because[found[-1]])
         return found
 
-    def begin(self) -> Moves:
+    def start(self) -> Moves:
         for name, waits in self._waits.items():
             if not waits:
                 self._ready(name)
@@ -143,7 +143,7 @@ class Progress:
         if self._states[name] is not StepState.RUNNING:
             raise ValueError(f"{name} is {self._states[name]}")
         match end:
-            case Gave():
+            case StepSucceeded():
                 self._settle(name, StepState.DONE)
             case Fell(_, message):
                 self._why[name] = message
@@ -253,7 +253,7 @@ class _Moving:
 # What failed is tried again, unless the plan has gone on without it: where another step stood in
 # for it, or was done without what it would have given, both would be done otherwise.
 
-_GONE_ON: Final = frozenset({StepStanding.DONE, StepStanding.UNCERTAIN})
+_GONE_ON: Final = frozenset({StepStatus.DONE, StepStatus.UNCERTAIN})
 _SIGNAL: Final = "signal:"
 _ASKED: Final = f"{_SIGNAL}~approval:"
 _UNKNOWN: Final = f"{_SIGNAL}~uncertain:"
@@ -370,12 +370,12 @@ def _failed(journal: Sequence[Step]) -> Mapping[str, Step]:
     }
 
 
-def _ended_it(failed: Step, journal: Sequence[Step], whole: StepStanding | None) -> bool:
+def _ended_it(failed: Step, journal: Sequence[Step], whole: StepStatus | None) -> bool:
     """Of a step inside a saved workflow, of which it is not known here what stands in for what:
     whether that is not done, and nothing of it was begun and done since it failed."""
     inside = call_of(failed.name).rpartition("/")[0] + "/"
     since = failed.finished_at or failed.started_at
-    return whole is not StepStanding.DONE and not any(
+    return whole is not StepStatus.DONE and not any(
         step.name.startswith(inside)
         and ":" not in step.name
         and step.started_at > since

@@ -46,7 +46,7 @@ _OVER = frozenset(
 )
 
 
-class StepStanding(StrEnum):
+class StepStatus(StrEnum):
     PENDING = "pending"
     RUNNING = "running"
     WAITING = "waiting"
@@ -64,7 +64,7 @@ class StepStanding(StrEnum):
 
 
 _STEP_OVER = frozenset(
-    {StepStanding.DONE, StepStanding.FAILED, StepStanding.SKIPPED, StepStanding.NOT_NEEDED}
+    {StepStatus.DONE, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.NOT_NEEDED}
 )
 
 
@@ -94,7 +94,7 @@ class Trouble:
 class StepReport:
     id: str
     tool: str
-    state: StepStanding
+    state: StepStatus
     why: str | None = None
     needs: Sequence[str] = ()
     started_at: datetime | None = None
@@ -171,14 +171,14 @@ class WorkflowReport:
     def for_people(self) -> bool:
         """Whether it goes on only when somebody says something."""
         states = [step.state for step in self.steps]
-        waits = {StepStanding.WAITING, StepStanding.UNCERTAIN}
-        return StepStanding.RUNNING not in states and not waits.isdisjoint(states)
+        waits = {StepStatus.WAITING, StepStatus.UNCERTAIN}
+        return StepStatus.RUNNING not in states and not waits.isdisjoint(states)
 
     def step(self, name: str) -> StepReport | None:
         return next((step for step in self.steps if step.id == name), None)
 
-    def counts(self) -> Mapping[StepStanding, int]:
-        found: dict[StepStanding, int] = {}
+    def counts(self) -> Mapping[StepStatus, int]:
+        found: dict[StepStatus, int] = {}
         for step in self.steps:
             found[step.state] = found.get(step.state, 0) + 1
         return found
@@ -318,7 +318,7 @@ def _in_order(steps: Mapping[str, OutlinedStep]) -> Sequence[str]:
 
 _OWNER: Final = re.compile(r"(?:signal:~[a-z]+:)?([A-Za-z_][A-Za-z0-9_-]*)")
 _RESULT: Final = re.compile(r"\bres_[0-9a-z]{26}\b")
-_GOING_ON: Final = frozenset({StepStanding.RUNNING, StepStanding.WAITING})
+_GOING_ON: Final = frozenset({StepStatus.RUNNING, StepStatus.WAITING})
 _UNDER_WAY: Final = frozenset({RunStatus.RUNNING, RunStatus.WAITING})
 
 
@@ -353,7 +353,7 @@ class Rows:
 class _Found:
     """What the journal says of one call."""
 
-    state: StepStanding
+    state: StepStatus
     why: str | None = None
     approval: str | None = None
     handle: str | None = None
@@ -410,16 +410,16 @@ class _Whole:
     def standing(self, step: OutlinedStep) -> _Found:
         found = self.found[step.id]
         if found is not None and found.state in _GOING_ON and self.run.status.over:
-            return replace(found, state=StepStanding.SKIPPED, why=self._ended_by())
+            return replace(found, state=StepStatus.SKIPPED, why=self._ended_by())
         if found is not None:
             return found
         if self._not_needed(step.id):
-            return _Found(StepStanding.NOT_NEEDED, attempts=0)
+            return _Found(StepStatus.NOT_NEEDED, attempts=0)
         if self.run.status.over:
-            return _Found(StepStanding.SKIPPED, self._ended_by(), attempts=0)
+            return _Found(StepStatus.SKIPPED, self._ended_by(), attempts=0)
         ready = all(map(self._over, step.needs)) and self._called_for(step)
         runs = ready and self.run.status in _UNDER_WAY
-        return _Found(StepStanding.RUNNING if runs else StepStanding.PENDING, attempts=0)
+        return _Found(StepStatus.RUNNING if runs else StepStatus.PENDING, attempts=0)
 
     def _called_for(self, step: OutlinedStep) -> bool:
         """Whether the one has ended that it stands in for, if it does."""
@@ -430,7 +430,7 @@ class _Whole:
         found = self.found.get(name)
         if found is None:
             return name in self.steps and self._not_needed(name)
-        if found.state is StepStanding.FAILED and name in self.stand_ins:
+        if found.state is StepStatus.FAILED and name in self.stand_ins:
             return self._over(self.stand_ins[name])
         return found.state.over
 
@@ -441,7 +441,7 @@ class _Whole:
         found = self.found[first]
         if found is None:
             return self._not_needed(first)
-        return found.state in {StepStanding.DONE, StepStanding.SKIPPED}
+        return found.state in {StepStatus.DONE, StepStatus.SKIPPED}
 
     def _ended_by(self) -> str:
         if self.run.status is RunStatus.CANCELLED:
@@ -453,12 +453,12 @@ class _Whole:
 def _of_step(step: OutlinedStep, rows: Rows, uncertain: frozenset[str]) -> _Found | None:
     """None if the journal does not say."""
     if (told := rows.get(f"{step.id}:skipped")) is not None:
-        return _Found(StepStanding.SKIPPED, _text(told.output, "why"), attempts=0)
+        return _Found(StepStatus.SKIPPED, _text(told.output, "why"), attempts=0)
     found = _of_items(step, rows, uncertain) if step.each else _of_call(step.id, rows, uncertain)
     if found is None and (failed := rows.get(f"{step.id}:failed")) is not None:
-        return _Found(StepStanding.FAILED, failure=_not_begun(step.id, failed, rows), attempts=0)
+        return _Found(StepStatus.FAILED, failure=_not_begun(step.id, failed, rows), attempts=0)
     if found is None and any(name.startswith(f"{step.id}:unknown:") for name in rows.named):
-        return _Found(StepStanding.UNCERTAIN, "it was begun when the plan was stopped")
+        return _Found(StepStatus.UNCERTAIN, "it was begun when the plan was stopped")
     return found
 
 
@@ -475,18 +475,18 @@ def _of_items(step: OutlinedStep, rows: Rows, uncertain: frozenset[str]) -> _Fou
     if (told := rows.get(f"{step.id}:items")) is None:
         return None
     if (done := rows.get(f"{step.id}:done")) is not None:
-        return _Found(StepStanding.DONE, items=_counted(told, done, ()))
+        return _Found(StepStatus.DONE, items=_counted(told, done, ()))
     each = [*_items(step.id, rows, uncertain)]
     counted = _counted(told, None, each)
-    wrong = next((found for found in each if found.state is StepStanding.FAILED), None)
+    wrong = next((found for found in each if found.state is StepStatus.FAILED), None)
     if f"{step.id}:failed" in rows:
         failure = wrong.failure if wrong else None
-        return _Found(StepStanding.FAILED, failure=failure, items=counted)
-    for state in (StepStanding.UNCERTAIN, StepStanding.WAITING):
+        return _Found(StepStatus.FAILED, failure=failure, items=counted)
+    for state in (StepStatus.UNCERTAIN, StepStatus.WAITING):
         waits = next((found for found in each if found.state is state), None)
         if waits is not None:
             return replace(waits, attempts=1, items=counted)
-    return _Found(StepStanding.RUNNING, items=counted)
+    return _Found(StepStatus.RUNNING, items=counted)
 
 
 def _items(name: str, rows: Rows, uncertain: frozenset[str]) -> Iterator[_Found]:
@@ -503,7 +503,7 @@ def _counted(told: Step, done: Step | None, each: Sequence[_Found]) -> Items | N
         return None
     if done is not None:
         return Items(many, many, _number(done.output, "failed") or 0)
-    failed = sum(found.state is StepStanding.FAILED for found in each)
+    failed = sum(found.state is StepStatus.FAILED for found in each)
     return Items(many, sum(found.state.over for found in each), failed)
 
 
@@ -514,7 +514,7 @@ def _number(value: JsonValue, name: str) -> int | None:
 
 def _of_call(call: str, rows: Rows, uncertain: frozenset[str]) -> _Found | None:
     found = _of_attempts(call, rows, uncertain)
-    if found is None or found.state is not StepStanding.DONE:
+    if found is None or found.state is not StepStatus.DONE:
         return found
     return _of_inner(call, rows, uncertain) or found
 
@@ -529,11 +529,11 @@ def _of_inner(call: str, rows: Rows, uncertain: frozenset[str]) -> _Found | None
         return _gave(end)
     own = [each for each in calls if each != f"{call}/"]
     each = {name: found for name in own if (found := _of_call(name, rows, uncertain)) is not None}
-    for state in (StepStanding.UNCERTAIN, StepStanding.WAITING):
+    for state in (StepStatus.UNCERTAIN, StepStatus.WAITING):
         for name, found in each.items():
             if found.state is state:
                 return replace(found, why=f"{name}: {found.why}", attempts=1)
-    return _Found(StepStanding.RUNNING)
+    return _Found(StepStatus.RUNNING)
 
 
 def _of_attempts(call: str, rows: Rows, uncertain: frozenset[str]) -> _Found | None:
@@ -542,7 +542,7 @@ def _of_attempts(call: str, rows: Rows, uncertain: frozenset[str]) -> _Found | N
         name = call if number == 1 else f"{call}~{number}"
         row = rows.get(name)
         if row is None:
-            return None if number == 1 else _Found(StepStanding.RUNNING, attempts=number)
+            return None if number == 1 else _Found(StepStatus.RUNNING, attempts=number)
         found = _of_attempt(call, number, row, rows, uncertain)
         if found is not None:
             return found if number == found.attempts else replace(found, attempts=number)
@@ -554,7 +554,7 @@ def _of_attempt(
 ) -> _Found | None:
     """None if somebody wants it to be tried again."""
     if row.failure is not None:
-        return _Found(StepStanding.FAILED, failure=row.failure)
+        return _Found(StepStatus.FAILED, failure=row.failure)
     match row.output:
         case {"approval": str(approval)}:
             return _of_request(row.name, approval, rows, uncertain)
@@ -569,39 +569,39 @@ def _of_request(name: str, approval: str, rows: Rows, uncertain: frozenset[str])
         if not each.name.startswith(f"{name}~approved"):
             continue
         if each.failure is not None:
-            return _Found(StepStanding.FAILED, failure=each.failure, approval=approval)
+            return _Found(StepStatus.FAILED, failure=each.failure, approval=approval)
         if (why := _text(each.output, "left_out")) is not None:
-            return _Found(StepStanding.SKIPPED, why, approval)
+            return _Found(StepStatus.SKIPPED, why, approval)
         if each.output is not None:
             return replace(_gave(each), approval=approval)
     if approval in uncertain:
         why = "nobody knows whether what was approved was done"
-        return _Found(StepStanding.UNCERTAIN, why, approval)
-    return _Found(StepStanding.WAITING, "somebody has to approve it", approval)
+        return _Found(StepStatus.UNCERTAIN, why, approval)
+    return _Found(StepStatus.WAITING, "somebody has to approve it", approval)
 
 
 def _of_uncertain(call: str, number: int, why: str, rows: Rows) -> _Found | None:
     told = rows.get(f"signal:~uncertain:{call}:{number}")
     if told is None or told.state is StepState.OPEN:
-        return _Found(StepStanding.UNCERTAIN, f"nobody knows whether it was done ({why})")
+        return _Found(StepStatus.UNCERTAIN, f"nobody knows whether it was done ({why})")
     match told.output:
         case {"resolution": "retry"}:
             return None
         case {"resolution": "done"}:
             said = rows.get(f"{call}~said-{number}")
-            return _Found(StepStanding.RUNNING) if said is None else _gave(said)
+            return _Found(StepStatus.RUNNING) if said is None else _gave(said)
         case _:
             by = _text(told.output, "by")
-            return _Found(StepStanding.SKIPPED, f"{by} says that it was not done, and shall not be")
+            return _Found(StepStatus.SKIPPED, f"{by} says that it was not done, and shall not be")
 
 
 def _gave(row: Step) -> _Found:
     if row.failure is not None:
-        return _Found(StepStanding.FAILED, failure=row.failure)
+        return _Found(StepStatus.FAILED, failure=row.failure)
     output: JsonObject = row.output if isinstance(row.output, Mapping) else {}
     size = output.get("size")
     return _Found(
-        StepStanding.DONE,
+        StepStatus.DONE,
         handle=_text(output, "result"),
         size=size if isinstance(size, int) else None,
     )

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from portico.gateway.core.calls import Answer
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.gateway.core.calls import ToolResult
+from portico.kernel.errors import FieldError, Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue, pointed
 from portico.workflows.core.plan import (
     DEEPEST,
@@ -19,13 +19,13 @@ from portico.workflows.core.plan import (
     LITERAL,
     NEEDED,
     TEXT,
+    ArgumentTemplate,
     Effort,
     Expressions,
-    Faults,
-    Given,
     Graph,
     Plan,
-    PlanFault,
+    PlanDiagnostic,
+    PlanDiagnostics,
     Reference,
     Step,
     Template,
@@ -66,7 +66,7 @@ _FORMS: Final = {"$from": FROM, "$text": TEXT, "$literal": LITERAL, "$json": JSO
 
 
 def known_fields(
-    given: JsonObject, fields: Mapping[str, JsonObject], place: str, faults: Faults
+    given: JsonObject, fields: Mapping[str, JsonObject], place: str, faults: PlanDiagnostics
 ) -> JsonObject:
     """Those that there are and that fit; of all others it is said what is wrong with them."""
     for name in given:
@@ -93,7 +93,9 @@ def _meant(name: str, fields: Mapping[str, JsonObject]) -> str | None:
     return f"Did you mean {other!r}?" if other in fields else None
 
 
-def read_given(value: JsonValue, place: str, faults: Faults, depth: int = 0) -> Given:
+def read_given(
+    value: JsonValue, place: str, faults: PlanDiagnostics, depth: int = 0
+) -> ArgumentTemplate:
     """What cannot be read is said, and null stands in its place."""
     if depth > DEEPEST:
         faults.add(place, f"It is nested more than {DEEPEST} levels deep.")
@@ -118,7 +120,7 @@ def read_given(value: JsonValue, place: str, faults: Faults, depth: int = 0) -> 
             return _plain(value, place, faults)
 
 
-def read_schema(value: JsonValue, place: str, faults: Faults) -> JsonObject:
+def read_schema(value: JsonValue, place: str, faults: PlanDiagnostics) -> JsonObject:
     """An input's: taken as it stands, or as JSON text where its own language has no null."""
     if isinstance(value, Mapping) and set(value) == {"$json"}:
         value = cast("JsonValue", read_given(value, place, faults))
@@ -128,7 +130,7 @@ def read_schema(value: JsonValue, place: str, faults: Faults) -> JsonObject:
     return {}
 
 
-def write_given(given: Given) -> JsonValue:
+def write_given(given: ArgumentTemplate) -> JsonValue:
     """As `read_given` reads it."""
     match given:
         case Reference():
@@ -148,7 +150,7 @@ def write_given(given: Given) -> JsonValue:
             return [write_given(inner) for inner in given]
 
 
-def _form(value: JsonObject, place: str, faults: Faults, depth: int) -> Given:
+def _form(value: JsonObject, place: str, faults: PlanDiagnostics, depth: int) -> ArgumentTemplate:
     forms = [key for key in value if key.startswith("$")]
     known = [key for key in forms if key in _FORMS]
     if len(known) != 1:
@@ -160,7 +162,7 @@ def _form(value: JsonObject, place: str, faults: Faults, depth: int) -> Given:
     return _READERS[name](sound, place, faults, depth) if name in sound else None
 
 
-def _not_a_form(key: str, place: str, faults: Faults) -> None:
+def _not_a_form(key: str, place: str, faults: PlanDiagnostics) -> None:
     if key in _FORMS:
         faults.add(place, f"{key!r} stands beside another of its kind.", "Leave only one of them.")
         return
@@ -172,7 +174,7 @@ def _not_a_form(key: str, place: str, faults: Faults) -> None:
     )
 
 
-def _from(value: JsonObject, place: str, faults: Faults, depth: int) -> Given:
+def _from(value: JsonObject, place: str, faults: PlanDiagnostics, depth: int) -> ArgumentTemplate:
     default: JsonValue = None
     if "default" in value:
         default = _literal_default(value["default"], f"{place}/default", faults, depth)
@@ -183,7 +185,9 @@ def _from(value: JsonObject, place: str, faults: Faults, depth: int) -> Given:
         return None
 
 
-def _literal_default(value: JsonValue, place: str, faults: Faults, depth: int) -> JsonValue:
+def _literal_default(
+    value: JsonValue, place: str, faults: PlanDiagnostics, depth: int
+) -> JsonValue:
     given = read_given(value, place, faults, depth + 1)
     if refers(given):
         faults.add(place, "A default is a value, and refers to nothing.")
@@ -191,14 +195,14 @@ def _literal_default(value: JsonValue, place: str, faults: Faults, depth: int) -
     return cast("JsonValue", given)  # nothing else is left in it
 
 
-def refers(given: Given) -> bool:
+def refers(given: ArgumentTemplate) -> bool:
     """Whether what it says depends on anything else."""
     return isinstance(given, Reference | Template) or any(
         refers(inner) for _, inner in inside_of(given)
     )
 
 
-def _text(value: JsonObject, place: str, faults: Faults, _: int) -> Given:
+def _text(value: JsonObject, place: str, faults: PlanDiagnostics, _: int) -> ArgumentTemplate:
     try:
         return read_template(str(value["$text"]))
     except Unreadable as error:
@@ -206,12 +210,14 @@ def _text(value: JsonObject, place: str, faults: Faults, _: int) -> Given:
         return None
 
 
-def _literal(value: JsonObject, place: str, faults: Faults, depth: int) -> Given:
+def _literal(
+    value: JsonObject, place: str, faults: PlanDiagnostics, depth: int
+) -> ArgumentTemplate:
     _check_plain(value["$literal"], f"{place}/$literal", faults, depth + 1)
     return value["$literal"]
 
 
-def _json(value: JsonObject, place: str, faults: Faults, depth: int) -> Given:
+def _json(value: JsonObject, place: str, faults: PlanDiagnostics, depth: int) -> ArgumentTemplate:
     try:
         parsed: JsonValue = json.loads(str(value["$json"]))
     except (ValueError, RecursionError) as error:
@@ -221,7 +227,9 @@ def _json(value: JsonObject, place: str, faults: Faults, depth: int) -> Given:
     return parsed
 
 
-_READERS: Final[Mapping[str, Callable[[JsonObject, str, Faults, int], Given]]] = {
+_READERS: Final[
+    Mapping[str, Callable[[JsonObject, str, PlanDiagnostics, int], ArgumentTemplate]]
+] = {
     "$from": _from,
     "$text": _text,
     "$literal": _literal,
@@ -229,7 +237,7 @@ _READERS: Final[Mapping[str, Callable[[JsonObject, str, Faults, int], Given]]] =
 }
 
 
-def _plain(value: JsonValue, place: str, faults: Faults) -> JsonValue:
+def _plain(value: JsonValue, place: str, faults: PlanDiagnostics) -> JsonValue:
     match value:
         case float() if not math.isfinite(value):
             faults.add(place, f"{value!r} is not a JSON number.")
@@ -251,7 +259,7 @@ def _whole(text: str) -> bool:
     return True
 
 
-def _check_plain(value: JsonValue, place: str, faults: Faults, depth: int) -> None:
+def _check_plain(value: JsonValue, place: str, faults: PlanDiagnostics, depth: int) -> None:
     """Of what is taken as it stands: that it is JSON, and not too deep."""
     if depth > DEEPEST:
         faults.add(place, f"It is nested more than {DEEPEST} levels deep.")
@@ -266,7 +274,7 @@ DOCUMENT_FIELDS: Final = ("content", "structuredContent", "text", "json")
 ITEMS_FIELDS: Final = ("items",)
 
 
-def step_document(answer: Answer) -> JsonObject:
+def step_document(answer: ToolResult) -> JsonObject:
     """`json` is the structured form, or the text read as JSON, or null."""
     text = "\n".join(_texts(answer.content))
     structured = answer.structured
@@ -336,7 +344,7 @@ _REFERENCE: Final = 10
 _STRETCH: Final = 50_000
 """Of work: about five milliseconds."""
 
-Known = Mapping[str, JsonValue]
+KnownDocuments = Mapping[str, JsonValue]
 """What is there by now: documents of steps by their ids (of one whose stand-in gave it, that), and
 `inputs`. A step that gave nothing is not in it."""
 
@@ -382,17 +390,17 @@ class TooManyItems(PorticoError):
     def __init__(self, count: int, most: int) -> None:
         super().__init__(f"There are {count:,} items; the plan allows {most:,}.")
         self.count = count
-        self.most = most
+        self.limit = most
 
 
 def wanted(
-    step: Step, known: Known, expressions: Expressions, effort: Effort | None = None
+    step: Step, known: KnownDocuments, expressions: Expressions, effort: Effort | None = None
 ) -> bool:
     """Whether its condition is met; a step that gave nothing is null there."""
     return step.when is None or holds(expressions.search(step.when, dict(known), effort))
 
 
-def with_item(known: Known, item: JsonValue, index: int) -> Known:
+def with_item(known: KnownDocuments, item: JsonValue, index: int) -> KnownDocuments:
     return {**known, ITEM: item, INDEX: index}
 
 
@@ -402,9 +410,9 @@ class Resolving:
 
     def __init__(
         self,
-        given: Given,
+        given: ArgumentTemplate,
         place: str,
-        known: Known,
+        known: KnownDocuments,
         expressions: Expressions,
         effort: Effort | None = None,
     ) -> None:
@@ -430,7 +438,7 @@ class Resolving:
         """Once all was looked up."""
         return self._made(self._given)
 
-    def _made(self, given: Given) -> JsonValue:
+    def _made(self, given: ArgumentTemplate) -> JsonValue:
         match given:
             case Reference():
                 return self._found[id(given)]
@@ -464,7 +472,7 @@ class Resolving:
 
 
 def arguments(
-    step: Step, known: Known, expressions: Expressions, effort: Effort | None = None
+    step: Step, known: KnownDocuments, expressions: Expressions, effort: Effort | None = None
 ) -> Resolving:
     return Resolving(dict(step.arguments), "/arguments", known, expressions, effort)
 
@@ -474,9 +482,9 @@ def as_arguments(value: JsonValue) -> JsonObject:
 
 
 def items(
-    step: Step, known: Known, expressions: Expressions, effort: Effort | None = None
+    step: Step, known: KnownDocuments, expressions: Expressions, effort: Effort | None = None
 ) -> Resolving:
-    over: Given = () if step.for_each is None else step.for_each.over
+    over: ArgumentTemplate = () if step.for_each is None else step.for_each.over
     return Resolving(over, "/for_each/in", known, expressions, effort)
 
 
@@ -484,18 +492,18 @@ def as_items(step: Step, value: JsonValue) -> Sequence[JsonValue]:
     """Raises `NotAList`, `TooManyItems`."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise NotAList(_NAMES.get(type(value).__name__, "an object"))
-    if step.for_each is not None and len(value) > step.for_each.most:
-        raise TooManyItems(len(value), step.for_each.most)
+    if step.for_each is not None and len(value) > step.for_each.limit:
+        raise TooManyItems(len(value), step.for_each.limit)
     return value
 
 
 def output(
-    plan: Plan, known: Known, expressions: Expressions, effort: Effort | None = None
+    plan: Plan, known: KnownDocuments, expressions: Expressions, effort: Effort | None = None
 ) -> Resolving:
     return Resolving(plan.output, "/output", known, expressions, effort)
 
 
-def last_of(graph: Graph, known: Known) -> JsonObject:
+def last_of(graph: Graph, known: KnownDocuments) -> JsonObject:
     return {name: document_value(known[name]) for name in graph.last if name in known}
 
 
@@ -527,7 +535,7 @@ class LiteralArguments:
         known = {name: value for name, value in given if not refers(value)}
         return cast("JsonObject", known)  # nothing but JSON is left
 
-    def faults(self, flaws: Sequence[Flaw]) -> Iterator[PlanFault]:
+    def diagnostics(self, flaws: Sequence[FieldError]) -> Iterator[PlanDiagnostic]:
         """`flaws` are those of the known values by themselves: what they say of the whole holds
         only where nothing else comes to it."""
         yield from self._missing()
@@ -543,15 +551,15 @@ class LiteralArguments:
                     place = pointed(place, name)
                 odd = not rest and first not in self._names()
                 fix = did_you_mean(first, self._names()) if odd else None
-                yield PlanFault(place, f"It {flaw.message}.", fix)
+                yield PlanDiagnostic(place, f"It {flaw.message}.", fix)
 
-    def _missing(self) -> Iterator[PlanFault]:
+    def _missing(self) -> Iterator[PlanDiagnostic]:
         for name in self._required():
             if name not in self.step.arguments:
                 what = f"{self.step.tool} needs the argument {name[:64]!r}."
-                yield PlanFault(f"{self.place}/arguments", what, left_out=True)
+                yield PlanDiagnostic(f"{self.place}/arguments", what, left_out=True)
 
-    def _unexpected(self) -> Iterator[PlanFault]:
+    def _unexpected(self) -> Iterator[PlanDiagnostic]:
         """Only of those that are not known: of the others the check itself says it."""
         closed = self.schema.get("additionalProperties") is False
         if not closed or "patternProperties" in self.schema:
@@ -559,15 +567,15 @@ class LiteralArguments:
         for name in self.step.arguments.keys() - self.values.keys() - set(self._names()):
             fix = did_you_mean(name, self._names())
             what = f"{self.step.tool} takes no argument {name[:64]!r}."
-            yield PlanFault(pointed(f"{self.place}/arguments", name), what, fix)
+            yield PlanDiagnostic(pointed(f"{self.place}/arguments", name), what, fix)
 
-    def _texts(self) -> Iterator[PlanFault]:
+    def _texts(self) -> Iterator[PlanDiagnostic]:
         for name, value in self.step.arguments.items():
             kinds = _types(self._property(name))
             if isinstance(value, Template) and kinds and "string" not in kinds:
                 what = f"{self.step.tool} wants {' or '.join(kinds)} here, and not a text."
                 fix = 'To take a value as it is, write {"$from": …}.'
-                yield PlanFault(pointed(f"{self.place}/arguments", name), what, fix)
+                yield PlanDiagnostic(pointed(f"{self.place}/arguments", name), what, fix)
 
     def _required(self) -> Sequence[str]:
         return _listed(self.schema.get("required"))

@@ -13,14 +13,14 @@ from typing import Final
 from portico.engine.core.runs import Step
 from portico.gateway.core.calls import ResultId
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.gateway.core.errors import BadToolRef
+from portico.gateway.core.errors import InvalidToolRef
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.json import JsonObject, JsonValue, canonical
 from portico.kernel.label import Label
 from portico.sandbox.core.requests import CodeEnd, CodeLimits, Pending, Raised
 from portico.workflows.core.plan_report import (
     OutlinedStep,
-    StepStanding,
+    StepStatus,
     WorkflowReport,
     WorkflowStatus,
 )
@@ -28,9 +28,10 @@ from portico.workflows.core.plan_values import document_value
 from portico.workflows.core.texts import standing
 
 
-class BadProgram(PorticoError):
+class InvalidProgram(PorticoError):
     kind = Kind.INVALID
     code = "bad_program"
+    type_name = "BadProgram"
     title = "Not a program that can be run"
     fix = "Send a small Python program; inputs are named like its variables."
 
@@ -59,7 +60,7 @@ _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedCall:
     """A call of a tool that a program waits for."""
 
     number: int
@@ -86,7 +87,7 @@ def uses_call(code: str) -> bool:
     return CALL in _words(code)
 
 
-def wanted(pending: Pending, functions: Mapping[str, ToolRef]) -> Wanted | Raised:
+def wanted(pending: Pending, functions: Mapping[str, ToolRef]) -> RequestedCall | Raised:
     if pending.function == CALL:
         return _by_name(pending)
     arguments: JsonValue
@@ -98,10 +99,10 @@ def wanted(pending: Pending, functions: Mapping[str, ToolRef]) -> Wanted | Raise
         case _:
             words = f"{pending.function} takes its arguments by their names"
             return Raised(words, "TypeError")
-    return Wanted(pending.number, functions[pending.function], arguments)
+    return RequestedCall(pending.number, functions[pending.function], arguments)
 
 
-def _by_name(pending: Pending) -> Wanted | Raised:
+def _by_name(pending: Pending) -> RequestedCall | Raised:
     given = dict(zip(("tool", "arguments"), pending.arguments, strict=False))
     if len(pending.arguments) > 2 or given.keys() & pending.named.keys():
         return Raised("call takes a tool and its arguments", "TypeError")
@@ -113,10 +114,10 @@ def _by_name(pending: Pending) -> Wanted | Raised:
             return Raised(words, "TypeError")
 
 
-def _parsed(number: int, tool: str, arguments: JsonObject) -> Wanted | Raised:
+def _parsed(number: int, tool: str, arguments: JsonObject) -> RequestedCall | Raised:
     try:
-        return Wanted(number, ToolRef.parse(tool), arguments)
-    except BadToolRef as error:
+        return RequestedCall(number, ToolRef.parse(tool), arguments)
+    except InvalidToolRef as error:
         return Raised(str(error), "ValueError")
 
 
@@ -160,10 +161,10 @@ def source_from(kept: JsonValue) -> Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class TurnState:
     snapshot: bytes | None = None
     """Where it goes on from, while it waits."""
-    wanted: Sequence[Wanted] = ()
+    wanted: Sequence[RequestedCall] = ()
     """The calls that it waits for and no turn before did."""
     printed: str = ""
     """In this turn; of the last one, in all."""
@@ -181,7 +182,7 @@ class Left:
         }
 
 
-def left_from(kept: JsonValue) -> Left:
+def left_from(kept: JsonValue) -> TurnState:
     """As `as_json` wrote it."""
     match kept:
         case {
@@ -191,7 +192,7 @@ def left_from(kept: JsonValue) -> Left:
             "result": result,
             "error": str() | None as error,
         }:
-            return Left(
+            return TurnState(
                 snapshot=None if snapshot is None else b64decode(snapshot),
                 wanted=[_wanted(each) for each in wanted],  # ty: ignore[invalid-argument-type] # JSON
                 printed=printed,
@@ -202,10 +203,10 @@ def left_from(kept: JsonValue) -> Left:
             raise AssertionError("That is nothing that a turn left.")
 
 
-def _wanted(kept: JsonValue) -> Wanted:
+def _wanted(kept: JsonValue) -> RequestedCall:
     match kept:
         case [int(number), str(ref), Mapping() as arguments]:
-            return Wanted(number, ToolRef.parse(ref), arguments)
+            return RequestedCall(number, ToolRef.parse(ref), arguments)
         case _:
             raise AssertionError("That is no call.")
 
@@ -227,7 +228,7 @@ class ProgramMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramWish:
+class ProgramSpec:
     code: str
     inputs: JsonObject = field(default_factory=dict)
     """Values that it finds in variables of these names."""
@@ -250,7 +251,7 @@ class ProgramLimits:
     """Bytes that it may print, and bytes of its result."""
     at_once: int = 32
     """Calls."""
-    kept: int = 200_000_000
+    stored: int = 200_000_000
     """Bytes of what is written down of it while it waits, all turns together."""
 
     def for_turn(self, whole_left: float) -> CodeLimits:
@@ -264,17 +265,17 @@ class ProgramLimits:
         )
 
 
-def check(wish: ProgramWish) -> ProgramWish:
-    """The same, if it can be begun. Raises `BadProgram`, and `NotCanonical` for inputs that are no
-    JSON."""
+def check(wish: ProgramSpec) -> ProgramSpec:
+    """The same, if it can be begun. Raises `InvalidProgram`, and `NotCanonical` for inputs that are
+    no JSON."""
     if not wish.code.strip():
-        raise BadProgram("it is empty")
+        raise InvalidProgram("it is empty")
     if len(wish.code) > LONGEST_CODE:
-        raise BadProgram(f"it is longer than {LONGEST_CODE:,} characters")
+        raise InvalidProgram(f"it is longer than {LONGEST_CODE:,} characters")
     if bad := [name for name in wish.inputs if not _variable(name)]:
-        raise BadProgram(f"no variable can be called {bad[0][:80]!r}")
+        raise InvalidProgram(f"no variable can be called {bad[0][:80]!r}")
     if len(canonical(wish.inputs)) > _LARGEST_INPUTS:
-        raise BadProgram(f"its inputs are larger than {_LARGEST_INPUTS:,} bytes")
+        raise InvalidProgram(f"its inputs are larger than {_LARGEST_INPUTS:,} bytes")
     return wish
 
 
@@ -333,7 +334,7 @@ _CALL: Final = "call-"
 class Turn:
     number: int
     end: CodeEnd
-    kept: str = ""
+    stored: str = ""
     """The handle of what it left."""
     given: Sequence[int] = ()
     """Which calls' results it was given."""
@@ -348,7 +349,7 @@ class Turn:
 
     @property
     def handle(self) -> ResultId:
-        return ResultId.parse(self.kept)
+        return ResultId.parse(self.stored)
 
     @property
     def over(self) -> bool:
@@ -358,7 +359,7 @@ class Turn:
         return {
             "number": self.number,
             "end": str(self.end),
-            "kept": self.kept,
+            "kept": self.stored,
             "given": list(self.given),
             "calls": [[number, tool] for number, tool in self.calls.items()],
             "printed": self.printed,
@@ -396,7 +397,7 @@ def turn_from(noted: JsonValue) -> Turn:
             return Turn(
                 number=number,
                 end=CodeEnd(end),
-                kept=kept,
+                stored=kept,
                 given=[int(str(each)) for each in given],
                 calls=dict(map(_call, calls)),  # ty: ignore[invalid-argument-type] # JSON
                 printed=printed,
@@ -472,10 +473,10 @@ class ProgramReport:
             yield standing(self.whole)
 
     def _waiting(self) -> Sequence[tuple[str, str, str]]:
-        states = {StepStanding.WAITING, StepStanding.UNCERTAIN}
+        states = {StepStatus.WAITING, StepStatus.UNCERTAIN}
         return [
             (step.id, step.tool, f"waits for approval ({step.approval})")
-            if step.state is StepStanding.WAITING
+            if step.state is StepStatus.WAITING
             else (step.id, step.tool, f"is uncertain: {step.why}; a person has to say")
             for step in self.whole.steps
             if step.state in states

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.reserved_metadata import ADMITTED_META, MOST_DEEP, USES_META
 from portico.gateway.core.surface import hints
 from portico.kernel.effect import EFFECT_WORDS, Effect
@@ -18,9 +18,10 @@ from portico.workflows.core.plan import Plan
 from portico.workflows.core.plan_documents import input_schema
 
 
-class BadWorkflowName(PorticoError):
+class InvalidWorkflowName(PorticoError):
     kind = Kind.INVALID
     code = "bad_workflow_name"
+    type_name = "BadWorkflowName"
     title = "Not a name for a workflow"
     fix = "Use letters, digits, - and _, at most 48, beginning with a letter."
 
@@ -60,7 +61,7 @@ class WorkflowNestedTooDeep(PorticoError):
     def __init__(self, way: Sequence[str], most: int) -> None:
         super().__init__(f"At most {most} may stand inside one another: {' -> '.join(way)}.")
         self.way = tuple(way)
-        self.most = most
+        self.limit = most
 
 
 class WorkflowSecret(PorticoError):
@@ -149,9 +150,9 @@ class SavedWorkflow:
 
 
 def workflow_name(text: str) -> str:
-    """The same text, if it can be the name of a tool. Raises `BadWorkflowName`."""
+    """The same text, if it can be the name of a tool. Raises `InvalidWorkflowName`."""
     if not _NAME.fullmatch(text):
-        raise BadWorkflowName(text)
+        raise InvalidWorkflowName(text)
     return text
 
 
@@ -174,8 +175,10 @@ class Admission:
     inputs: JsonObject
 
     @property
-    def answer(self) -> Answer:
-        return Answer([], {"plan": self.plan, "inputs": self.inputs}, meta={ADMITTED_META: True})
+    def answer(self) -> ToolResult:
+        return ToolResult(
+            [], {"plan": self.plan, "inputs": self.inputs}, meta={ADMITTED_META: True}
+        )
 
 
 def admitted(document: JsonObject) -> Admission | None:

@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from portico.gateway.core.calls import Answer
+from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.surface import READ_RESULT, RUN_PROGRAM, RUN_WORKFLOW, WORKFLOW_STATUS
-from portico.kernel.ids import BadId, RunId
+from portico.kernel.ids import InvalidId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.workflows.core.plan_report import (
     StepReport,
-    StepStanding,
+    StepStatus,
     WorkflowReport,
     WorkflowStatus,
 )
@@ -90,9 +90,9 @@ WORKFLOW_META: Final = "portico/workflow"
 """Where a program finds what a model reads in the text."""
 _MOST_TOLD: Final = 20
 """Steps that are told one by one."""
-_WAYS: Final = {StepStanding.WAITING, StepStanding.UNCERTAIN}
+_WAYS: Final = {StepStatus.WAITING, StepStatus.UNCERTAIN}
 _ENDS: Final = {str(each) for each in WorkflowStatus if each.over}
-_AMISS: Final = {StepStanding.FAILED, StepStanding.SKIPPED}
+_AMISS: Final = {StepStatus.FAILED, StepStatus.SKIPPED}
 
 
 def gave(report: WorkflowReport) -> bool:
@@ -127,18 +127,18 @@ def facts(report: WorkflowReport) -> JsonObject:
     }
 
 
-def as_answer(report: WorkflowReport) -> Answer:
+def as_answer(report: WorkflowReport) -> ToolResult:
     """Of a workflow that is a tool: what it gave is what the tool gave."""
     meta: JsonObject = {WORKFLOW_META: facts(report)}
     if not gave(report):
         failed = report.status in {WorkflowStatus.FAILED, WorkflowStatus.CANCELLED}
-        return Answer([_text(words(report))], failed=failed, meta=meta)
+        return ToolResult([_text(words(report))], failed=failed, meta=meta)
     notes = [_text(line) for line in ["\n".join(about(report))] if line]
     content = [*map(_text, _output(report)), *notes]
-    return Answer(content, _structured(report.output), meta=meta)
+    return ToolResult(content, _structured(report.output), meta=meta)
 
 
-def unfinished(answer: Answer) -> RunId | None:
+def unfinished(answer: ToolResult) -> RunId | None:
     """The run that was not over yet when this was its answer; None of any other answer."""
     told = None if answer.meta is None else answer.meta.get(WORKFLOW_META)
     match told:
@@ -151,7 +151,7 @@ def unfinished(answer: Answer) -> RunId | None:
 def _run(text: str) -> RunId | None:
     try:
         return RunId.parse(text)
-    except BadId:
+    except InvalidId:
         return None
 
 
@@ -200,14 +200,14 @@ def standing(report: WorkflowReport) -> str:
 def _step(report: WorkflowReport, step: StepReport) -> str:
     what = f"{step.id} ({step.tool})"
     match step.state:
-        case StepStanding.WAITING:
+        case StepStatus.WAITING:
             return f"{what} has not been called yet: somebody has to approve it ({step.approval})"
-        case StepStanding.UNCERTAIN:
+        case StepStatus.UNCERTAIN:
             return (
                 f"{what}: {step.why or 'nobody knows whether it was done'}; a person has to look "
                 f"and say so: portico workflows resolve {report.run} {step.id}"
             )
-        case StepStanding.FAILED:
+        case StepStatus.FAILED:
             return f"{what} failed: {_why(step)}"
         case _:
             return f"{what} was left out: {_why(step)}"

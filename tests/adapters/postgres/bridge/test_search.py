@@ -67,7 +67,7 @@ class Room:
             _point(str(number)),
             project=None,
             conversation=None if inside is None else inside.id,
-            upto=upto,
+            max_label=upto,
             limit=limit,
         )
         return [hit.message.body for hit in hits]
@@ -107,7 +107,7 @@ async def test_what_was_said_is_found_by_what_it_means(room: Room) -> None:
     assert await room.near(root, 310) == ["about 300", "about 500", "about 100"]
     assert await room.near(root, 310, limit=1) == ["about 300"]
     nothing = await room.search.by_meaning(
-        root, [0.0, 0.0], project=None, conversation=None, upto=None, limit=3
+        root, [0.0, 0.0], project=None, conversation=None, max_label=None, limit=3
     )
     assert nothing == []
 

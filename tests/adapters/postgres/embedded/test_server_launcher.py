@@ -19,7 +19,7 @@ import pytest
 from portico.adapters.postgres.addresses import ADMIN, APP, Addresses, read
 from portico.adapters.postgres.embedded import server
 from portico.adapters.postgres.embedded.server import EmbeddedStore, account_for, socket_folder
-from portico.adapters.postgres.source import Wanted, open_store
+from portico.adapters.postgres.source import DatabaseChoice, open_store
 from portico.adapters.system.clock import system_entropy
 from portico.engine.core.errors import (
     NotProvisioned,
@@ -562,8 +562,8 @@ def wanted(
     chosen: str = "auto",
     version: int = 18,
     addresses: Addresses | None = None,
-) -> Wanted:
-    return Wanted(
+) -> DatabaseChoice:
+    return DatabaseChoice(
         source=chosen,
         version=version,
         run_as="portico" if IS_ROOT else None,

@@ -14,7 +14,7 @@ import pytest
 from portico.adapters.postgres.addresses import Addresses, read
 from portico.adapters.postgres.embedded.server import EmbeddedServer, account_for
 from portico.adapters.postgres.embedded.upgrade import MajorUpgrade
-from portico.adapters.postgres.source import Wanted, open_upgrade
+from portico.adapters.postgres.source import DatabaseChoice, open_upgrade
 from portico.adapters.postgres.store import unsafe
 from portico.adapters.system.clock import system_entropy
 from portico.engine.core.errors import NotProvisioned, StoreBusy, StoreRefused, UpgradeFailed
@@ -231,8 +231,8 @@ def test_only_a_database_that_is_ours_to_run_is_upgraded(
         open_upgrade(wanted(tmp_path, "embedded", None)).upgrade(lambda _: None)
 
 
-def wanted(folder: Path, source: str, addresses: Addresses | None) -> Wanted:
-    return Wanted(
+def wanted(folder: Path, source: str, addresses: Addresses | None) -> DatabaseChoice:
+    return DatabaseChoice(
         source=source,
         version=18,
         run_as=RUN_AS,

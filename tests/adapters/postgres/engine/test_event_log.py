@@ -136,7 +136,7 @@ async def test_a_page_is_found_by_the_index_and_not_by_looking_at_everything(
 
 
 def news(topic: str, number: int, label: Label = PUBLIC) -> NewEntry:
-    return NewEntry(topic=topic, type="x.y", facts={"n": number}, label=label)
+    return NewEntry(topic=topic, type="x.y", details={"n": number}, label=label)
 
 
 async def test_each_has_the_number_that_it_is_told_and_no_number_is_left_out(
@@ -149,7 +149,7 @@ async def test_each_has_the_number_that_it_is_told_and_no_number_is_left_out(
     for place, topic in enumerate(topics):
         page = await log.read(ana, topic, after=0, limit=999)
         assert [entry.number for entry in page.entries] == list(range(1, 51))
-        there = {entry.facts["n"]: entry.number for entry in page.entries}
+        there = {entry.details["n"]: entry.number for entry in page.entries}
         assert there == {n: numbers[n][0] for n in range(place, 150, 3)}
 
 
@@ -158,14 +158,14 @@ async def test_whoever_waits_for_one_before_the_next_finds_them_in_that_order(
 ) -> None:
     async def writer(name: str) -> None:
         for number in range(40):
-            entry = NewEntry(topic="t", type="x.y", facts={"by": name, "n": number})
+            entry = NewEntry(topic="t", type="x.y", details={"by": name, "n": number})
             await log.append(ana, [entry])
 
     await asyncio.gather(*(writer(name) for name in "abcdef"))
 
     page = await log.read(ana, "t", after=0, limit=999)
     for name in "abcdef":
-        theirs = [e.facts["n"] for e in page.entries if e.facts["by"] == name]
+        theirs = [e.details["n"] for e in page.entries if e.details["by"] == name]
         assert theirs == list(range(40))
 
 
@@ -186,7 +186,7 @@ async def test_one_that_is_refused_does_not_take_the_others_with_it(
     assert given[0] == [1]
     assert isinstance(given[2], TopicRefused)
     page = await log.read(ana, "t", after=0, limit=9)
-    assert [entry.facts["n"] for entry in page.entries] == [1, 2, 4]
+    assert [entry.details["n"] for entry in page.entries] == [1, 2, 4]
 
 
 async def test_each_is_written_into_its_own_space_by_its_own_hand(

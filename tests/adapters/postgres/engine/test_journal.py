@@ -12,13 +12,21 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.engine.journal import PostgresJournal
 from portico.adapters.postgres.engine.retention import PostgresRetention
-from portico.adapters.postgres.engine.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
 from portico.adapters.postgres.transaction import EnginePool, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import KeyReused, RunNotFound, TopicNotFound, TopicRefused
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.retention import Keep
-from portico.engine.core.runs import Leg, Place, Run, RunStatus, Step, StepState, Taken
+from portico.engine.core.runs import (
+    Activation,
+    ClaimedActivation,
+    QueuePlacement,
+    Run,
+    RunStatus,
+    Step,
+    StepState,
+)
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
@@ -36,7 +44,7 @@ class Room:
     one: PostgresJournal
     other: PostgresJournal
     runs: PostgresRuns
-    book: PostgresRunBook
+    book: PostgresRunQueries
     log: PostgresEventLog
     retention: PostgresRetention
     ana: Principal
@@ -51,7 +59,7 @@ class Room:
             kind="k",
             label=label,
             clearance=self.ana.clearance,
-            place=Place(),
+            placement=QueuePlacement(),
             status=RunStatus.QUEUED,
             input={},
             created_at=now,
@@ -59,8 +67,8 @@ class Room:
         added, _ = await self.runs.add(self.ana, replace(run, **changes), "f")  # type: ignore[arg-type] # fields
         return added
 
-    async def taken(self, journal: PostgresJournal, run: Run) -> Taken:
-        taken = await journal.claim(Leg(run.id, run.leg))
+    async def taken(self, journal: PostgresJournal, run: Run) -> ClaimedActivation:
+        taken = await journal.claim(Activation(run.id, run.leg))
         assert taken is not None
         return taken
 
@@ -87,7 +95,7 @@ async def room(database: Addresses, install: Install) -> AsyncIterator[Room]:
             journal("one"),
             journal("other"),
             PostgresRuns(transactions, log, bus=bus, clock=CLOCK, entropy=system_entropy),
-            PostgresRunBook(transactions),
+            PostgresRunQueries(transactions),
             log,
             PostgresRetention(engine),
             await install(transactions),
@@ -145,11 +153,11 @@ async def test_a_later_leg_is_not_carried_out_under_the_name_of_an_earlier_one(r
     taken = await room.taken(room.one, run)
     assert await room.one.park(taken, ["answer"], None) is True
 
-    assert await room.other.claim(Leg(run.id, 1)) is None
+    assert await room.other.claim(Activation(run.id, 1)) is None
     turn = await room.runs.signal(room.ana, run.id, "answer", "yes")
     assert turn is not None
-    assert turn.leg == Leg(run.id, 2)
-    assert await room.other.claim(turn.leg) is not None
+    assert turn.activation == Activation(run.id, 2)
+    assert await room.other.claim(turn.activation) is not None
 
 
 async def test_a_run_does_not_go_to_sleep_over_an_answer_that_is_there(room: Room) -> None:

@@ -30,7 +30,7 @@ from portico.debate.core.debates import Debate, DebateId, DebateStatus
 from portico.engine.core.errors import TopicNotFound
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.retention import Keep
-from portico.gateway.core.calls import Call, CallId, KeptResult, ResultId
+from portico.gateway.core.calls import Call, CallId, ResultId, StoredResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.guard.core.approvals import Outcome
@@ -125,7 +125,7 @@ async def test_old_messages_go_and_the_counts_stay_exact(
         [unread] = await doors.read_state.unread(who)
         assert (unread.count, unread.label) == (1, TEAM)
     await talk.say("and on", 0)
-    assert (await doors.messages.get(root, message_id("and on"))).place == 5
+    assert (await doors.messages.get(root, message_id("and on"))).position == 5
     await doors.read_state.read_to(ana, where.id, 5)
     assert await doors.read_state.unread(ana) == []
     assert (await retention.forget(keep)).messages == 0
@@ -218,7 +218,7 @@ async def test_debates_that_are_long_over_go_with_their_parts_and_what_was_told_
     async def held(name: str, days: int | None, part_of: DebateId | None = None) -> Debate:
         """One that was over so many days ago, or is still on."""
         debate = a_debate(root, name, part_of=part_of)
-        await doors.debates.begin(root, debate)
+        await doors.debates.add(root, debate)
         await doors.debates.note(root, debate.id, said(), TEAM)
         await doors.purse.reserve(root, debate.id, "said", cost(1))
         told = NewEntry(topic=talk_topic(debate.id), type="standing", label=TEAM, topic_label=TEAM)
@@ -322,7 +322,7 @@ async def test_old_traces_go_and_those_of_runs_that_are_on_stay(
         an_agent_run(ana, number, at=at) for number, at in ((1, LONG_AGO), (2, LONG_AGO), (3, NOW))
     )
     for run in (old, on, young):
-        await traces.begin(ana, run, a_saying(run))
+        await traces.add(ana, run, a_saying(run))
         await traces.add_turn(ana, a_turn(run))
         await traces.add_use(ana, a_use(run))
     async with transactions.begin(ana) as connection:
@@ -337,7 +337,7 @@ async def test_old_traces_go_and_those_of_runs_that_are_on_stay(
         await traces.read(ana, old.run)
     assert len((await traces.read(ana, on.run)).turns) == 1
     assert len((await traces.read(ana, young.run)).uses) == 1
-    await traces.begin(ana, replace(old, started_at=NOW), a_saying(old))
+    await traces.add(ana, replace(old, started_at=NOW), a_saying(old))
     again = await traces.read(ana, old.run)
     assert (again.turns, again.uses) == ((), ())
     async with transactions.begin(ana) as connection:
@@ -353,8 +353,8 @@ async def test_results_and_receipts_are_forgotten_once_nobody_will_ask_for_them(
 ) -> None:
     results = PostgresResults(transactions, MemoryVault())
     old, new = (ResultId.mint(NOW, ENTROPY) for _ in range(2))
-    await results.keep(ana, old, KeptResult(content="x"), NOW - timedelta(seconds=1))
-    await results.keep(ana, new, KeptResult(content="y"), NOW + timedelta(hours=1))
+    await results.keep(ana, old, StoredResult(content="x"), NOW - timedelta(seconds=1))
+    await results.keep(ana, new, StoredResult(content="y"), NOW + timedelta(hours=1))
     for key, age in {"old": 8, "new": 6}.items():
         owner.execute(
             "INSERT INTO idempotency_record (space_id, principal_id, operation, key, fingerprint,"
@@ -389,7 +389,7 @@ async def test_calls_are_in_their_month_go_with_it_and_are_kept_as_long_as_was_w
                 arguments={},
                 started_at=started,
             )
-            await doors.calls.begin(ana, call)
+            await doors.calls.record_start(ana, call)
 
     def count(table: LiteralString) -> int:
         row = owner.execute("SELECT count(*) FROM " + table).fetchone()
@@ -411,7 +411,7 @@ async def test_old_events_are_forgotten_and_a_reader_is_told_where_to_begin(
     doors: Doors, ana: Principal, owner: psycopg.Connection, retention: PostgresRetention
 ) -> None:
     for number in range(4):
-        await doors.event_log.append(ana, [NewEntry(topic="t", type="x", facts={"n": number})])
+        await doors.event_log.append(ana, [NewEntry(topic="t", type="x", details={"n": number})])
     owner.execute("UPDATE stream SET created_at = now() - interval '100 days'")
     owner.execute("UPDATE event SET at = now() - interval '99 days' WHERE number <= 2")
 

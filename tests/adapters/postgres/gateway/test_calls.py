@@ -17,7 +17,7 @@ from portico.adapters.postgres.gateway.results import PostgresResults
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.core.calls import Call, CallId, CallOutcome, KeptResult, ResultId
+from portico.gateway.core.calls import Call, CallId, CallOutcome, ResultId, StoredResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ResultNotFound
 from portico.guard.core.vault import VaultClosed, VaultKeys
@@ -181,7 +181,7 @@ async def test_a_result_whose_key_is_gone_is_not_there_any_more(room: Room) -> N
     vaults = [RingVault(VaultKeys.fresh(system_entropy)) for _ in range(2)]
     before, after = (PostgresResults(room.transactions, vault) for vault in vaults)
     result = ResultId.mint(now, system_entropy)
-    await before.keep(room.ana, result, KeptResult(content="x"), soon)
+    await before.keep(room.ana, result, StoredResult(content="x"), soon)
 
     with pytest.raises(ResultNotFound):
         await after.get(room.ana, result, now)
@@ -195,7 +195,7 @@ async def test_nothing_is_kept_by_a_machine_that_cannot_seal_it(room: Room) -> N
 
     with pytest.raises(VaultClosed):
         await closed.keep(
-            room.ana, ResultId.mint(now, system_entropy), KeptResult(content="x"), soon
+            room.ana, ResultId.mint(now, system_entropy), StoredResult(content="x"), soon
         )
 
     with psycopg.connect(str(room.addresses.owner)) as owner:

@@ -43,7 +43,7 @@ class Room:
 
     async def chain(self, of: Principal) -> list[Link]:
         head = await self.log.head(of)
-        pieces = self.log.stream(of, upto=head.number + 10)
+        pieces = self.log.stream(of, last_number=head.number + 10)
         return [link async for piece in pieces for link in piece]
 
     def as_app(self, caller: Principal, statement: str, *values: object) -> Sequence[Any]:

@@ -18,7 +18,7 @@ async def places(doors: Doors) -> tuple[LoginPlace, LoginPlace]:
     _, ana, ben = await a_town(doors)
     for place, name in ((ana, "ana"), (ben, "ben")):
         await doors.logins.put(place, tokens(name))
-        await doors.logins.begun(digest_of(name), begun(place))
+        await doors.logins.put_attempt(digest_of(name), begun(place))
     return ana, ben
 
 

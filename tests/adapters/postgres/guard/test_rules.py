@@ -16,7 +16,7 @@ from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.guard.rules import OLDEST, PostgresCallLimits, PostgresRules
 from portico.adapters.postgres.transaction import Connection, Part, Transactions, open_pool
 from portico.engine.core.errors import StoreUnavailable
-from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.access_request import AccessRequest, ActionTarget
 from portico.guard.core.errors import LimitReached
 from portico.guard.core.rate_limits import CallRates, Slots
 from portico.guard.core.rules import Rule, Ruling
@@ -135,19 +135,21 @@ async def test_a_call_that_adds_nothing_to_its_task_asks_nobody(
     contexts = PostgresTaskContexts(counted, TickingClock())
 
     for label in (TEAM, TEAM, PUBLIC):
-        await contexts.rise(ana, label, untrusted=True)
+        await contexts.raise_taint(ana, label, untrusted=True)
     assert counted.strokes == 1
 
-    await contexts.rise(ana, Label(Level.CONFIDENTIAL), untrusted=False)
-    await contexts.rise(replace(ana, key="another"), TEAM, untrusted=True)
+    await contexts.raise_taint(ana, Label(Level.CONFIDENTIAL), untrusted=False)
+    await contexts.raise_taint(replace(ana, key="another"), TEAM, untrusted=True)
     assert counted.strokes == 3
 
 
 ANA = a_person("ana")
 
 
-def an_act(effect: Effect = Effect.EXTERNAL_WRITE, tool: str = "files.write") -> Act:
-    return Act(caller=ANA, aim=Aim(tool=tool, server="files", effect=effect, pin="0" * 64))
+def an_act(effect: Effect = Effect.EXTERNAL_WRITE, tool: str = "files.write") -> AccessRequest:
+    return AccessRequest(
+        caller=ANA, target=ActionTarget(tool=tool, server="files", effect=effect, pin="0" * 64)
+    )
 
 
 @pytest.fixture
@@ -171,9 +173,7 @@ def taken_of(addresses: Addresses) -> int:
 async def test_most_calls_need_no_trip_and_a_crowd_shares_one(
     call_limit_transactions: Transactions,
 ) -> None:
-    limits = PostgresCallLimits(
-        call_limit_transactions, CallRates(principal=1000), now=lambda: 0.0
-    )
+    limits = PostgresCallLimits(call_limit_transactions, CallRates(principal=1000), now=lambda: 0.0)
 
     for _ in range(10):
         await limits.take_own(an_act())
@@ -188,9 +188,7 @@ async def test_what_was_taken_ahead_and_not_used_goes_back(
     call_limit_transactions: Transactions, embedded_database: Addresses
 ) -> None:
     now = 0.0
-    limits = PostgresCallLimits(
-        call_limit_transactions, CallRates(principal=1000), now=lambda: now
-    )
+    limits = PostgresCallLimits(call_limit_transactions, CallRates(principal=1000), now=lambda: now)
     await limits.take_own(an_act())
     assert taken_of(embedded_database) == 10
 

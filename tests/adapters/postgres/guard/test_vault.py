@@ -93,7 +93,7 @@ def filled(owner: psycopg.Connection, keys: VaultKeys) -> None:
     )
     ids = {"space": SPACE, "who": WHO, "server": SERVER, "approval": APPROVAL, "result": RESULT}
     for table, context in CONTEXTS.items():
-        sealed = RingVault(keys).seal(table.encode(), context)
+        sealed = RingVault(keys).encrypt(table.encode(), context)
         owner.execute(INSERTS[table], {**ids, "sealed": sealed})
 
 
@@ -118,7 +118,7 @@ async def test_everything_is_sealed_anew_and_opens_where_it_is_read(owner: str) 
         for table, context in CONTEXTS.items():
             query = sql.SQL("SELECT sealed FROM {}").format(sql.Identifier(table))
             [[sealed]] = connection.execute(query).fetchall()
-            assert RingVault(NEW).unseal(sealed, context) == table.encode()
+            assert RingVault(NEW).decrypt(sealed, context) == table.encode()
 
 
 async def test_what_a_strangers_key_has_sealed_is_left_alone_and_told(owner: str) -> None:

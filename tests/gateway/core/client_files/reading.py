@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from portico.gateway.core.client_configs import Client, described
-from portico.gateway.core.config_documents import Described, Place, Wish
+from portico.gateway.core.config_documents import ConfigLocation, Described, ServerSpec
 
 HOME = "/home/ana"
 _FILES = Path(__file__).parent / "files"
@@ -19,11 +19,11 @@ def said(client: Client, text: str, path: str, **environment: str) -> Described:
         "/srv/shop/.env": "# mine\nexport NOTES_DB='x'\nPORT=1 # one\nnot a line\n",
         "/srv/shop/env.json": "{",
     }
-    place = Place(path=path, home=HOME, environment=environment, read=files.get)
+    place = ConfigLocation(path=path, home=HOME, environment=environment, read=files.get)
     return described(client, place, text)
 
 
-def by_name(told: Described) -> Mapping[str, Wish]:
+def by_name(told: Described) -> Mapping[str, ServerSpec]:
     return {wish.called: wish for wish in told.wishes}
 
 

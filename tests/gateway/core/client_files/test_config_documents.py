@@ -20,11 +20,11 @@ from portico.gateway.core.client_configs import (
     user_files,
 )
 from portico.gateway.core.config_documents import (
+    ConfigLocation,
     Described,
     Lines,
-    Place,
+    ServerSpec,
     Unreadable,
-    Wish,
     parsed,
     pointer_to,
     text_at,
@@ -192,7 +192,7 @@ def test_lists_and_spans_are_taken_as_far_as_they_are_some() -> None:
     assert [seconds(each) for each in (0, -1, "5", True, None, 4000)] == [None] * 6
 
 
-PLACE = Place(
+PLACE = ConfigLocation(
     path="/home/ana/.cursor/mcp.json",
     home="/home/ana",
     environment={},
@@ -276,11 +276,11 @@ def test_other_files_may_be_asked_for_from_then_on() -> None:
     assert again == [set(), {"a"}, set()]
 
 
-def wish(name: str, launch: Foreign, otherwise: str = "") -> Wish:
-    return Wish(name=name, called=name, launch=launch, where=f"/{name}", otherwise=otherwise)
+def wish(name: str, launch: Foreign, otherwise: str = "") -> ServerSpec:
+    return ServerSpec(name=name, called=name, launch=launch, where=f"/{name}", otherwise=otherwise)
 
 
-def file(name: str, *wishes: Wish) -> Described:
+def file(name: str, *wishes: ServerSpec) -> Described:
     return Described(origin=name, client=name, wishes=wishes)
 
 

@@ -25,14 +25,14 @@ def a_step(
         "tool": f"server.{name}",
         "needs": needs,
         "state": state,
-        "began": None if began is None else at(began),
+        "started": None if began is None else at(began),
         "ended": None if ended is None else at(ended),
     }
     return StepView(id=name, **facts | known)
 
 
 def a_view(*steps: StepView, **known: Any) -> WorkflowView:
-    facts: dict[str, Any] = {"name": "morning", "status": "running", "began": NOON}
+    facts: dict[str, Any] = {"name": "morning", "status": "running", "started": NOON}
     return WorkflowView(run=RUN, steps={step.id: step for step in steps}, **facts | known)
 
 

@@ -88,7 +88,7 @@ def test_an_event_tells_how_its_step_stands(
 ) -> None:
     found = step("read", event)
 
-    assert (found.state, found.began, found.ended, found.why) == (state, began, ended, why)
+    assert (found.state, found.started, found.ended, found.why) == (state, began, ended, why)
 
 
 def test_a_wait_begins_when_somebody_is_asked_and_ends_when_it_goes_on() -> None:
@@ -188,8 +188,8 @@ def test_one_that_runs_has_run_since_it_could() -> None:
     ended = a_told_step("a", state="done", started_at=at(0), finished_at=at(4))
     view = reported(a_report(ended, a_told_step("b", "a", state="running")))
 
-    assert view.steps["b"].began == at(4)
-    assert reported(a_report(a_told_step("b", state="running"))).steps["b"].began == NOON
+    assert view.steps["b"].started == at(4)
+    assert reported(a_report(a_told_step("b", state="running"))).steps["b"].started == NOON
 
 
 def test_each_of_many_that_is_done_counts_until_the_report_says_so() -> None:
@@ -232,7 +232,7 @@ def test_the_run_wakes_and_waits() -> None:
     view = after(*events, report=a_report(a_told_step("read"), started_at=None, status="queued"))
 
     assert view.status == "waiting"
-    assert view.began == NOON
+    assert view.started == NOON
     assert view.parked == [Wait(at(5), at(9)), Wait(at(12))]
     assert view.heard_at == at(12)
 
@@ -266,8 +266,8 @@ def test_what_was_left_out_after_all_has_not_run() -> None:
     running = reported(a_report(a_told_step("read", state="running")), before)
     skipped = reported(a_report(a_told_step("read", state="skipped")), before)
 
-    assert running.steps["read"].began == at(1)
-    assert skipped.steps["read"].began is None
+    assert running.steps["read"].started == at(1)
+    assert skipped.steps["read"].started is None
 
 
 def test_of_many_a_report_keeps_which_of_them_ask() -> None:

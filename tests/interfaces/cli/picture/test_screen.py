@@ -174,7 +174,7 @@ def test_a_workflow_without_a_name_goes_by_its_run() -> None:
 
 
 def test_one_that_has_not_begun_has_no_line_of_time() -> None:
-    view = a_view(a_step("a"), began=None, status="queued")
+    view = a_view(a_step("a"), started=None, status="queued")
 
     assert lines(view, 1) == ["morning  queued  0 of 1 done · 1 pending", "· a  server.a"]
 

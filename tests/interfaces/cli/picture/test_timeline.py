@@ -90,7 +90,7 @@ def test_the_ruler_has_marks_that_do_not_touch() -> None:
     assert ruled(step, 10, 40) == "0 s                 5 s                 "
     assert ruled(step, 10, 60).split() == ["0", "s", "2", "s", "4", "s", "6", "s", "8", "s"]
     assert ruled(a_step("a", ran=(0, 1e8)), 1e8, 40).startswith("0 s"), "however long it is"
-    begun = replace(a_view(a_step("a")), began=None)
+    begun = replace(a_view(a_step("a")), started=None)
     assert ruler(axis(begun, at(10), 20)).startswith("0 s"), "before it began"
 
 

@@ -11,17 +11,17 @@ from inline_snapshot import snapshot
 
 from portico.adapters.tokens import O200k
 from portico.agents.core.events import (
-    Happening,
-    Noted,
-    ThoughtAdded,
-    ToolEnded,
-    TurnBegan,
-    TurnEnded,
+    AgentEvent,
+    ReasoningDelta,
+    RunNotice,
+    ToolCallFinished,
+    TurnFinished,
+    TurnStarted,
 )
-from portico.agents.core.model_requests import Finish, ModelSaid, Usage, UserSaid
+from portico.agents.core.model_requests import AssistantMessage, Finish, Usage, UserMessage
 from portico.agents.core.traces import AgentRunStatus
 from portico.debate.core.debates import DebateStatus
-from portico.debate.core.errors import VoiceBroke
+from portico.debate.core.errors import DebaterInterrupted
 from portico.guard.core.principals import Scope
 from portico.interfaces.http.streaming import Manners
 from portico.kernel.ids import ApprovalId, RunId
@@ -81,8 +81,8 @@ async def test_dissent_is_told(held: Site) -> None:
 
 
 async def test_no_decision_is_an_answer(held: Site) -> None:
-    for voice in held.debates.voices.voices.values():
-        voice.says = VoiceBroke(voice.name, "it is tired.")
+    for voice in held.debates.voices.debaters.values():
+        voice.says = DebaterInterrupted(voice.name, "it is tired.")
 
     answer = await chat(held, asking())
 
@@ -222,7 +222,7 @@ async def completed(stream: Stream) -> None:
 
 
 async def told(
-    desk: Desk, *happenings: Happening, answer: str = "It is sent.", **end: Any
+    desk: Desk, *happenings: AgentEvent, answer: str = "It is sent.", **end: Any
 ) -> Stream:
     """A talk in which all that is told, and that ends so."""
     options = {"include_usage": True} if end.pop("usage", False) else None
@@ -240,19 +240,19 @@ async def told(
 
 
 async def test_words_are_streamed_and_tools_are_shown_as_reasoning(desk: Desk) -> None:
-    failed = ToolEnded(
+    failed = ToolCallFinished(
         turn=1, call="c1", tool="mail.send", text="Full.\nAt all.", failed=True, seconds=1.0
     )
     stream = await told(
         desk,
-        TurnBegan(turn=1, model="local:small"),
-        ThoughtAdded(turn=1, attempt=1, offset=0, text="Hm."),
+        TurnStarted(turn=1, model="local:small"),
+        ReasoningDelta(turn=1, attempt=1, offset=0, text="Hm."),
         text("I shall "),
         text("I shall write."),
         a_tool(),
         failed,
-        Noted(code="fallback", message="Another model answers."),
-        TurnBegan(turn=2, model="local:small"),
+        RunNotice(code="fallback", message="Another model answers."),
+        TurnStarted(turn=2, model="local:small"),
         text("It is sent.", turn=2),
     )
 
@@ -333,7 +333,7 @@ async def test_what_was_said_before_is_history_and_wishes_are_the_users(desk: De
     async with desk.stream(PATH, {**body, "stream": True}) as stream:
         trace = await desk.trace(await begun(desk, stream))
 
-    assert trace.run.history == (UserSaid("Be brief.\n\nGood day."), ModelSaid("Yes?"))
+    assert trace.run.history == (UserMessage("Be brief.\n\nGood day."), AssistantMessage("Yes?"))
     assert [said.text for said in trace.said] == ["Write to Bob."]
 
 
@@ -379,7 +379,7 @@ async def test_an_end_before_the_end_is_said(
 
 
 async def test_an_answer_that_had_no_room_says_so(desk: Desk) -> None:
-    cut = TurnEnded(
+    cut = TurnFinished(
         turn=1, model="local:small", usage=Usage(), money=Decimal(0), finish=Finish.LENGTH
     )
     stream = await told(desk, text("So f"), cut, answer="So f")
@@ -393,7 +393,7 @@ async def test_what_waits_is_said_and_the_stream_goes_on_when_it_is_answered(des
         await desk.tell(run, text("I shall write."))
         approval = await desk.waits(run)
         await stream.until(lambda: str(approval) in deltas(stream))
-        given = ToolEnded(
+        given = ToolCallFinished(
             turn=1, call="c1", tool="mail.send", text="Sent.", failed=False, seconds=1
         )
         await desk.tell(run, given, text("It is sent.", turn=2))
@@ -437,7 +437,9 @@ async def test_out_of_patience_it_ends_and_says_how_to_go_on(site: Site) -> None
 async def test_whoever_says_go_on_hears_how_it_went(site: Site) -> None:
     desk = await opened(site, patience=0.01)
     run, _, said = await left_waiting(desk)
-    given = ToolEnded(turn=1, call="c1", tool="mail.send", text="Sent.", failed=False, seconds=1)
+    given = ToolCallFinished(
+        turn=1, call="c1", tool="mail.send", text="Sent.", failed=False, seconds=1
+    )
     await desk.tell(run, given, text("It is sent.", turn=2))
     await desk.ends(run)
 
@@ -500,7 +502,7 @@ async def test_a_note_of_somebody_elses_run_is_only_text(site: Site) -> None:
     trace = await desk.trace(other)
     assert other != run
     assert trace.run.continues is None
-    assert trace.run.history == (UserSaid("Write to Bob."), ModelSaid("I shall write."))
+    assert trace.run.history == (UserMessage("Write to Bob."), AssistantMessage("I shall write."))
 
 
 async def test_the_same_question_finds_the_run_that_is_on_and_not_one_that_is_over(
@@ -626,7 +628,7 @@ async def test_every_wall_speaks_as_openai_does(desk: Desk) -> None:
 
 
 async def test_while_nothing_happens_it_says_that_it_is_there(site: Site) -> None:
-    desk = await opened(site, manners=Manners(heartbeat=0.02, patience=60.0))
+    desk = await opened(site, manners=Manners(heartbeat=0.02, wait_timeout=60.0))
 
     async with desk.stream(PATH, asking_openai(stream=True)) as stream:
         await stream.until(lambda: b"\n\n:\n\n" in stream.body)
@@ -637,7 +639,7 @@ async def test_while_nothing_happens_it_says_that_it_is_there(site: Site) -> Non
 
 
 async def test_whoever_is_let_in_no_more_hears_no_more(site: Site) -> None:
-    desk = await opened(site, manners=Manners(heartbeat=0.02, patience=60.0))
+    desk = await opened(site, manners=Manners(heartbeat=0.02, wait_timeout=60.0))
     made = await desk.ask(
         "POST", "/api/v1/keys", {"name": "chat", "scopes": ["agents:run"], "clearance": "team"}
     )

@@ -1,7 +1,7 @@
 """A plan of a journey: made-up tools with outputs that fit, nearly fit, and do not."""
 
 from portico.learning.core.dataflow import texts_to_embed
-from portico.learning.core.dataflow_fields import Meanings, OutputField, Parameter, StepShape
+from portico.learning.core.dataflow_fields import Meanings, OutputField, Parameter, StepSignature
 from tests.gateway.core.shop import embedded
 
 
@@ -13,7 +13,7 @@ def parameter(name: str, kind: str | None = "string", about: str = "") -> Parame
     return Parameter(name=name, type=kind, description=about, required=True)
 
 
-FERRY = StepShape(
+FERRY = StepSignature(
     step="ferry",
     tool="sea.find_ferry",
     description="Find a ferry between two harbours",
@@ -25,17 +25,17 @@ FERRY = StepShape(
     ],
     given=frozenset({"harbour", "day"}),
 )
-TICKET = StepShape(
+TICKET = StepSignature(
     step="ticket",
     tool="sea.buy_ticket",
     outputs=[field("ticket_number"), field("price", "number")],
     wanted=[parameter("ferry_id", about="The ferry to go with"), parameter("name")],
 )
-LETTER = StepShape(
+LETTER = StepSignature(
     step="letter", tool="post.send", wanted=[parameter("message", about="What to write")]
 )
 
 
-def meanings(*steps: StepShape) -> Meanings:
+def meanings(*steps: StepSignature) -> Meanings:
     texts = texts_to_embed(steps)
     return Meanings.of(texts, embedded(texts))

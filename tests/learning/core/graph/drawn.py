@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from portico.adapters.graph import RustGraphMath
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.learning.core.tool_graph import EdgeKind, KnownGraph, Seen, Sightings
+from portico.learning.core.tool_graph import EdgeKind, EdgeSightings, KnownGraph, Sightings
 from portico.testing.memory_store import BEGINNING
 
 Drawing = Sequence[tuple[str, int]]
@@ -27,7 +27,7 @@ def add(graph: KnownGraph, *edges: tuple[str, int], days: int = 0) -> None:
     graph.seen(_read(graph, edges, days), BEGINNING)
 
 
-def _read(graph: KnownGraph, edges: Drawing, days: int) -> Iterable[Seen]:
+def _read(graph: KnownGraph, edges: Drawing, days: int) -> Iterable[EdgeSightings]:
     for text, times in edges:
         earlier, arrow, later = text.split()
         kind = EdgeKind.FOLLOWS if arrow == "->" else EdgeKind.FEEDS

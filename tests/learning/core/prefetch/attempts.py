@@ -6,17 +6,17 @@ from datetime import timedelta
 from typing import Final
 
 from portico.gateway.core.catalog_snapshot import ToolRef
-from portico.guard.core.access_request import Act, Aim, Allowed, TaskContext
+from portico.guard.core.access_request import AccessRequest, ActionTarget, Allowed, TaintContext
 from portico.guard.core.policy import NO_TASK
 from portico.kernel.effect import Effect
-from portico.learning.core.observed_calls import Origin, Source, Wanted
-from portico.learning.core.prefetch_gates import AheadMode, AheadTerms, Arrival, Attempt, Use
+from portico.learning.core.observed_calls import Origin, ReadRequest, Source
+from portico.learning.core.prefetch_gates import Arrival, Attempt, PrefetchLimits, PrefetchMode, Use
 from portico.testing.guard import a_person
 
 ANA: Final = a_person("ana")
 WORDS: Final = Source(Origin.WORDS)
-AIM: Final = Aim(tool="files.read", server="files", effect=Effect.LOCAL_READ, pin="p1")
-WANTED: Final = Wanted(
+AIM: Final = ActionTarget(tool="files.read", server="files", effect=Effect.LOCAL_READ, pin="p1")
+WANTED: Final = ReadRequest(
     ref=ToolRef("files", "read"),
     pin="p1",
     arguments={"path": "a"},
@@ -25,14 +25,14 @@ WANTED: Final = Wanted(
 )
 GOOD: Final = Attempt(
     wanted=WANTED,
-    act=Act(caller=ANA, aim=AIM, arguments={"path": "a"}),
+    access_request=AccessRequest(caller=ANA, target=AIM, arguments={"path": "a"}),
     stands=True,
-    mode=AheadMode.LIVE,
+    mode=PrefetchMode.LIVE,
     external=False,
     workflows=False,
-    task=TaskContext(id=NO_TASK),
+    task=TaintContext(id=NO_TASK),
     trusted=frozenset(),
-    flaws=0,
+    field_errors=0,
     decision=Allowed("default:reads", "it reads"),
     usual=timedelta(milliseconds=50),
     settled=True,
@@ -41,11 +41,11 @@ GOOD: Final = Attempt(
     alone=True,
     use=Use(),
     price=0.0,
-    terms=AheadTerms(),
+    terms=PrefetchLimits(),
 )
 ARRIVED: Final = Arrival(
-    act=GOOD.act,
-    aim=AIM,
+    access_request=GOOD.access_request,
+    target=AIM,
     on=True,
     overtaken=False,
     failed=False,
@@ -58,7 +58,7 @@ ARRIVED: Final = Arrival(
 
 def aimed(**its: object) -> Attempt:
     aim = replace(AIM, **its)  # type: ignore[arg-type] # any field
-    return replace(GOOD, act=replace(GOOD.act, aim=aim))
+    return replace(GOOD, access_request=replace(GOOD.access_request, target=aim))
 
 
 def taken_from(sources: Mapping[str, set[Source]], **its: object) -> Attempt:

@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 from portico.kernel.effect import Effect
 from portico.learning.core.dataflow_fields import Parameter
 from portico.learning.core.intents import Kind, Offered
-from portico.learning.core.past_plans import Asked, FromIntent, Near, PastPlan, PastStep, Searched
+from portico.learning.core.past_plans import (
+    FromIntent,
+    Near,
+    PastPlan,
+    PastStep,
+    Searched,
+    SuggestionRequest,
+)
 from portico.workflows.core.plan import Reference
 
 READ, SEND, LIST, SIGN = "fs.read_file", "mail.send", "fs.list", "mail.sign_in"
@@ -53,9 +60,9 @@ def asked(
     *plans: tuple[PastPlan, float],
     intent: str = INTENT,
     searched: Sequence[Searched] = (WHOLE, *PARTS),
-) -> Asked:
+) -> SuggestionRequest:
     near = [Near(plan, similarity) for plan, similarity in plans]
-    return Asked(intent=intent, searched=searched, near=near)
+    return SuggestionRequest(intent=intent, searched=searched, near=near)
 
 
 def a_plan(name: str, *tools: str, times: int = 1, rejected: int = 0) -> PastPlan:

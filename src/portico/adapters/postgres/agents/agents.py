@@ -7,7 +7,7 @@ from uuid import UUID
 
 from psycopg.errors import UniqueViolation
 
-from portico.adapters.postgres.mapping import Row, storable
+from portico.adapters.postgres.mapping import Row, strip_nul
 from portico.adapters.postgres.transaction import Transactions
 from portico.agents.core.agents import (
     Agent,
@@ -19,7 +19,7 @@ from portico.agents.core.agents import (
     takes,
 )
 from portico.agents.core.errors import AgentChanged, AgentNameTaken, AgentNotFound
-from portico.kernel.ids import BadId, PrincipalId, SpaceId
+from portico.kernel.ids import InvalidId, PrincipalId, SpaceId
 from portico.kernel.principal import Principal
 
 _AT_ONCE: Final = 200
@@ -80,7 +80,7 @@ class PostgresAgents:
             raise AgentNameTaken(agent.name) from error
 
     async def get(self, caller: Principal, name: str) -> Agent:
-        asked = {"space": caller.space.value, "agent": _id_or_none(name), "name": storable(name)}
+        asked = {"space": caller.space.value, "agent": _id_or_none(name), "name": strip_nul(name)}
         [rows] = await self._transactions.looked_up(caller, (_GET, asked))
         if not rows:
             raise AgentNotFound(name)
@@ -109,7 +109,7 @@ class PostgresAgents:
         self, caller: Principal, which: AgentFilter, *, after: str | None, limit: int
     ) -> Sequence[Agent]:
         found: list[Agent] = []
-        at = storable(after or "")
+        at = strip_nul(after or "")
         async with self._transactions.begin(caller) as connection:
             while len(found) < limit:
                 asked = {"space": caller.space.value, "after": at, "limit": _AT_ONCE}
@@ -133,7 +133,7 @@ class PostgresAgents:
 def _id_or_none(text: str) -> UUID | None:
     try:
         return AgentId.parse(text).value
-    except BadId:
+    except InvalidId:
         return None
 
 
@@ -148,11 +148,11 @@ def _values(caller: Principal, agent: Agent) -> dict[str, object]:
         "version": agent.version,
         "spec": json.dumps(spec_json(agent.spec)),
         "made_by": agent.made_by.value,
-        "made_by_name": storable(agent.made_by_name),
+        "made_by_name": strip_nul(agent.made_by_name),
         "made": agent.made_at,
         "changed": agent.changed_at,
         "by": caller.id.value,
-        "by_name": storable(caller.name),
+        "by_name": strip_nul(caller.name),
     }
 
 

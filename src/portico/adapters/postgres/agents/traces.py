@@ -8,7 +8,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Final, LiteralString
 
-from portico.adapters.postgres.mapping import Row, as_label, storable, storable_or_none
+from portico.adapters.postgres.mapping import Row, as_label, storable_or_none, strip_nul
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.agents.core.agents import AgentId
 from portico.agents.core.errors import AgentRunNotFound, AgentRunOver
@@ -23,14 +23,14 @@ from portico.agents.core.model_requests import (
 from portico.agents.core.traces import (
     AgentRunStatus,
     ModelStats,
-    News,
-    PersonSaid,
     RunTrace,
     ToolStats,
     ToolUse,
     TraceFilter,
     TracePlace,
+    TraceUpdates,
     TurnTrace,
+    UserInput,
     WholeTrace,
     opening,
 )
@@ -59,12 +59,12 @@ def run_columns(caller: Principal, run: RunTrace) -> dict[str, object]:
         **label_columns(run.label),
         "started": run.started_at,
         "ended": run.ended_at,
-        "model": storable(run.model),
+        "model": strip_nul(run.model),
         "turns": run.turns,
         "tool_uses": run.tool_uses,
         **_usage_columns(run.usage),
         "money": run.money,
-        "answer": storable(run.answer),
+        "answer": strip_nul(run.answer),
         "error_code": storable_or_none(run.error_code),
         "error": storable_or_none(run.error),
         "trace": run.trace_id,
@@ -104,13 +104,13 @@ def turn_columns(caller: Principal, turn: TurnTrace) -> dict[str, object]:
         "run": turn.run.value,
         "number": turn.number,
         **label_columns(turn.label),
-        "model": storable(turn.model),
+        "model": strip_nul(turn.model),
         "attempts": turn.attempts,
-        "heard": turn.heard,
-        "text": storable(turn.text),
-        "thought": storable(turn.thought),
+        "heard": turn.inputs_seen,
+        "text": strip_nul(turn.text),
+        "thought": strip_nul(turn.thought),
         "calls": _json(calls_as_json(turn.calls)),
-        "kept": _json(turn.kept),
+        "kept": _json(turn.stored),
         **_usage_columns(turn.usage),
         "counted": turn.counted,
         "money": turn.money,
@@ -118,7 +118,7 @@ def turn_columns(caller: Principal, turn: TurnTrace) -> dict[str, object]:
         "started": turn.started_at,
         "took": turn.took,
         "first_piece": turn.first_piece,
-        "notes": [storable(note) for note in turn.notes],
+        "notes": [strip_nul(note) for note in turn.notes],
         "span": turn.span_id,
     }
 
@@ -129,11 +129,11 @@ def turn_from(row: Row) -> TurnTrace:
         number=row["number"],
         model=row["model"],
         attempts=row["attempts"],
-        heard=row["heard"],
+        inputs_seen=row["heard"],
         text=row["text"],
         thought=row["thought"],
         calls=calls_of(json.loads(row["calls"])),
-        kept=json.loads(row["kept"]),
+        stored=json.loads(row["kept"]),
         usage=_usage(row),
         counted=row["counted"],
         money=row["money"],
@@ -152,12 +152,12 @@ def use_columns(caller: Principal, use: ToolUse) -> dict[str, object]:
         "space": caller.space.value,
         "run": use.run.value,
         "turn": use.turn,
-        "place": use.place,
+        "place": use.position,
         **label_columns(use.label),
-        "call": storable(use.call),
-        "tool": storable(use.tool),
+        "call": strip_nul(use.call),
+        "tool": strip_nul(use.tool),
         "arguments": _json(use.arguments),
-        "text": storable(use.text),
+        "text": strip_nul(use.text),
         "failed": use.failed,
         "code": storable_or_none(use.code),
         "approval": None if use.approval is None else use.approval.value,
@@ -172,7 +172,7 @@ def use_from(row: Row) -> ToolUse:
     return ToolUse(
         run=RunId(row["run_id"]),
         turn=row["turn"],
-        place=row["place"],
+        position=row["place"],
         call=row["call"],
         tool=row["tool"],
         arguments=json.loads(row["arguments"]),
@@ -188,20 +188,20 @@ def use_from(row: Row) -> ToolUse:
     )
 
 
-def said_columns(caller: Principal, said: PersonSaid, label: Label) -> dict[str, object]:
+def said_columns(caller: Principal, said: UserInput, label: Label) -> dict[str, object]:
     return {
         "space": caller.space.value,
         "run": said.run.value,
         "number": said.number,
         **label_columns(label),
-        "text": storable(said.text),
+        "text": strip_nul(said.text),
         "by": said.by.value,
         "at": said.at,
     }
 
 
-def said_from(row: Row) -> PersonSaid:
-    return PersonSaid(
+def said_from(row: Row) -> UserInput:
+    return UserInput(
         run=RunId(row["run_id"]),
         number=row["number"],
         text=row["text"],
@@ -405,7 +405,7 @@ class PostgresTraces:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    async def begin(self, caller: Principal, run: RunTrace, said: PersonSaid) -> None:
+    async def add(self, caller: Principal, run: RunTrace, said: UserInput) -> None:
         async with self._transactions.begin(caller) as connection:
             await connection.execute(_BEGIN, run_columns(caller, run))
             await connection.execute(_SAY, said_columns(caller, said, run.label))
@@ -419,18 +419,18 @@ class PostgresTraces:
             raise AgentRunNotFound(str(turn.run))
         return turn_from(rows[0])
 
-    async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> News:
+    async def add_use(self, caller: Principal, use: ToolUse, *, after: int = 0) -> TraceUpdates:
         asked = {**_which(caller, use.run), "after": after}
         _, news = await self._transactions.looked_up(
             caller, (_ADD_USE, use_columns(caller, use)), (_NEWS, asked)
         )
         return _news(news)
 
-    async def say(self, caller: Principal, run: RunId, text: str, at: datetime) -> PersonSaid:
+    async def say(self, caller: Principal, run: RunId, text: str, at: datetime) -> UserInput:
         async with self._transactions.begin(caller) as connection:
             held = await _held(connection, caller, run)
             last = await _last_said(connection, caller, run)
-            said = PersonSaid(run=run, number=last + 1, text=text, by=caller.id, at=at)
+            said = UserInput(run=run, number=last + 1, text=text, by=caller.id, at=at)
             label = as_label(held["level"], held["compartments"])
             await connection.execute(_SAY, said_columns(caller, said, label))
         return said
@@ -443,7 +443,7 @@ class PostgresTraces:
     async def stop_asked(self, caller: Principal, run: RunId) -> bool:
         return bool(await self._rows(caller, _STOP_ASKED, _which(caller, run)))
 
-    async def news(self, caller: Principal, run: RunId, *, after: int) -> News:
+    async def news(self, caller: Principal, run: RunId, *, after: int) -> TraceUpdates:
         return _news(await self._rows(caller, _NEWS, {**_which(caller, run), "after": after}))
 
     async def mark(
@@ -492,9 +492,9 @@ class PostgresTraces:
         return rows
 
 
-def _news(rows: Sequence[Row]) -> News:
+def _news(rows: Sequence[Row]) -> TraceUpdates:
     said = tuple(said_from(row) for row in rows if row["number"] is not None)
-    return News(said=said, stop=any(row["stop"] for row in rows))
+    return TraceUpdates(said=said, stop=any(row["stop"] for row in rows))
 
 
 async def _held(connection: Connection, caller: Principal, run: RunId) -> Row:
@@ -627,13 +627,13 @@ def _asked(caller: Principal, which: TraceFilter, of: PrincipalId | None) -> dic
     """Only what matters."""
     asked = {
         "of": None if of is None else of.value,
-        "agent": None if which.agent is None else storable(which.agent),
+        "agent": None if which.agent is None else strip_nul(which.agent),
         "statuses": [status.value for status in which.statuses] or None,
         "since": which.since,
         "until": which.until,
-        "tool": None if which.tool is None else storable(which.tool),
-        "error": None if which.error is None else storable(which.error),
-        "text": None if which.text is None else storable(which.text),
+        "tool": None if which.tool is None else strip_nul(which.tool),
+        "error": None if which.error is None else strip_nul(which.error),
+        "text": None if which.text is None else strip_nul(which.text),
     }
     wanted = {name: value for name, value in asked.items() if value is not None}
     return {"space": caller.space.value, **wanted}

@@ -15,7 +15,7 @@ from portico.adapters.postgres.bridge.visibility import (
     no_write_down,
     project_from,
 )
-from portico.adapters.postgres.mapping import as_label, storable
+from portico.adapters.postgres.mapping import as_label, strip_nul
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.conversations import Conversation, ConversationId, Participant
 from portico.bridge.core.errors import (
@@ -26,11 +26,11 @@ from portico.bridge.core.errors import (
     WriteDown,
 )
 from portico.bridge.core.messages import secrecy
-from portico.bridge.core.presence import Doing, Presence
+from portico.bridge.core.presence import Presence, PresenceStatus
 from portico.bridge.core.projects import Project, ProjectId
 from portico.guard.core.errors import PrincipalNotFound
 from portico.kernel.clock import Clock
-from portico.kernel.ids import BadId, PrincipalId
+from portico.kernel.ids import InvalidId, PrincipalId
 from portico.kernel.principal import Principal
 
 _SEEN: Final[LiteralString] = """p.space_id = %(space)s AND p.level <= %(level)s
@@ -94,7 +94,7 @@ class PostgresProjects:
         asked = {
             **cleared(caller),
             "project": None if id_ is None else id_.value,
-            "name": storable(which),
+            "name": strip_nul(which),
         }
         [rows] = await self._transactions.looked_up(caller, (_GET, asked))
         found = [project_from(row) for row in rows]
@@ -135,7 +135,7 @@ def _parsed(text: str) -> ProjectId | None:
     """None of what is no id, and so may be a name."""
     try:
         return ProjectId.parse(text)
-    except BadId:
+    except InvalidId:
         return None
 
 
@@ -143,8 +143,8 @@ def _columns(caller: Principal, project: Project) -> dict[str, object]:
     return {
         "space": caller.space.value,
         "project": project.id.value,
-        "name": storable(project.name),
-        "description": storable(project.description),
+        "name": strip_nul(project.name),
+        "description": strip_nul(project.description),
         "its_level": int(project.label.level),
         "its_compartments": sorted(project.label.compartments),
         "made_by": project.made_by.value,
@@ -229,7 +229,7 @@ class PostgresConversations:
             **cleared(caller),
             "conversation": conversation.id.value,
             "project": conversation.project.value,
-            "title": storable(conversation.title),
+            "title": strip_nul(conversation.title),
             "its_level": int(conversation.label.level),
             "its_compartments": sorted(conversation.label.compartments),
             "closed": conversation.closed,
@@ -252,7 +252,7 @@ class PostgresConversations:
     async def put(self, caller: Principal, conversation: Conversation) -> None:
         values = {
             **_which(caller, conversation.id),
-            "title": storable(conversation.title),
+            "title": strip_nul(conversation.title),
             "archived_at": conversation.archived_at,
         }
         async with no_write_down(self._transactions, caller, conversation.label):
@@ -271,7 +271,7 @@ class PostgresConversations:
     ) -> Sequence[Conversation]:
         try:
             last = None if after is None else ConversationId.parse(after).value
-        except BadId:
+        except InvalidId:
             return []
         asked = {
             **cleared(caller),
@@ -377,7 +377,12 @@ class PostgresPresences:
         self._transactions = transactions
 
     async def say(
-        self, caller: Principal, project: ProjectId, doing: Doing, note: str, until: datetime
+        self,
+        caller: Principal,
+        project: ProjectId,
+        doing: PresenceStatus,
+        note: str,
+        until: datetime,
     ) -> None:
         values = _where(caller, project)
         [found] = await self._transactions.looked_up(caller, (_PROJECT, values))
@@ -402,7 +407,7 @@ class PostgresPresences:
             Presence(
                 principal=PrincipalId(row["principal_id"]),
                 name=row["name"],
-                doing=Doing(row["doing"]),
+                doing=PresenceStatus(row["doing"]),
                 note=row["note"],
                 until=row["until"],
             )

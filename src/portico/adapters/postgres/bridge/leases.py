@@ -12,7 +12,7 @@ from portico.bridge.core.leases import (
     WAITS_FOR,
     Lease,
     LeaseId,
-    LeaseWish,
+    LeaseSpec,
     Waiting,
     check_alike,
     check_free,
@@ -95,7 +95,7 @@ class PostgresLeases:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    async def take(self, caller: Principal, id_: LeaseId, wish: LeaseWish) -> Lease:
+    async def take(self, caller: Principal, id_: LeaseId, wish: LeaseSpec) -> Lease:
         label = await self._label(caller, wish.project)
         async with (
             no_write_down(self._transactions, caller, label),
@@ -162,7 +162,7 @@ class PostgresLeases:
 
 
 async def _taken(
-    connection: Connection, caller: Principal, id_: LeaseId, wish: LeaseWish, label: Label
+    connection: Connection, caller: Principal, id_: LeaseId, wish: LeaseSpec, label: Label
 ) -> Lease | LeaseHeld:
     values = {**cleared(caller), **_wished(id_, wish, label), "name": caller.name}
     values["lock"] = f"portico leases {caller.space} {wish.project}"
@@ -201,7 +201,7 @@ async def _one(
     return {} if row is None else row
 
 
-def _wished(id_: LeaseId, wish: LeaseWish, label: Label) -> dict[str, object]:
+def _wished(id_: LeaseId, wish: LeaseSpec, label: Label) -> dict[str, object]:
     return {
         "lease": id_.value,
         "project": wish.project.value,

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Final, LiteralString
 
 from portico.adapters.postgres.bridge.visibility import cleared, no_write_down
-from portico.adapters.postgres.mapping import Row, as_label, storable
+from portico.adapters.postgres.mapping import Row, as_label, strip_nul
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.bridge.core.attachments import Attachment, Digest
 from portico.bridge.core.errors import AttachmentNotFound, MemoryNotFound, ProjectNotFound
-from portico.bridge.core.memory import Remembered, ToRemember, next_version
+from portico.bridge.core.memory import MemoryEntry, ToRemember, next_version
 from portico.bridge.core.projects import ProjectId
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId
@@ -82,7 +82,7 @@ class PostgresMemory:
         at: datetime,
         *,
         untrusted: bool = False,
-    ) -> Remembered:
+    ) -> MemoryEntry:
         async with (
             no_write_down(self._transactions, caller, label),
             self._transactions.begin(caller) as connection,
@@ -91,7 +91,7 @@ class PostgresMemory:
             return await _add(
                 connection,
                 caller,
-                Remembered(
+                MemoryEntry(
                     project=wanted.project,
                     key=wanted.key,
                     value=wanted.value,
@@ -104,8 +104,8 @@ class PostgresMemory:
                 ),
             )
 
-    async def get(self, caller: Principal, project: ProjectId, key: str) -> Remembered:
-        rows = await self._rows(caller, project, _GET, key=storable(key))
+    async def get(self, caller: Principal, project: ProjectId, key: str) -> MemoryEntry:
+        rows = await self._rows(caller, project, _GET, key=strip_nul(key))
         if not rows:
             raise MemoryNotFound(key)
         return rows[0]
@@ -123,7 +123,7 @@ class PostgresMemory:
             await _add(
                 connection,
                 caller,
-                Remembered(
+                MemoryEntry(
                     project=project,
                     key=key,
                     value=None,
@@ -137,29 +137,29 @@ class PostgresMemory:
 
     async def page(
         self, caller: Principal, project: ProjectId, *, prefix: str, after: str | None, limit: int
-    ) -> Sequence[Remembered]:
+    ) -> Sequence[MemoryEntry]:
         return await self._rows(
             caller,
             project,
             _PAGE,
-            prefix=storable(prefix),
-            after=storable(after or ""),
+            prefix=strip_nul(prefix),
+            after=strip_nul(after or ""),
             limit=limit,
         )
 
     async def find(
         self, caller: Principal, project: ProjectId, words: str, limit: int
-    ) -> Sequence[Remembered]:
-        return await self._rows(caller, project, _FIND, words=storable(words), limit=limit)
+    ) -> Sequence[MemoryEntry]:
+        return await self._rows(caller, project, _FIND, words=strip_nul(words), limit=limit)
 
     async def versions(
         self, caller: Principal, project: ProjectId, key: str, limit: int
-    ) -> Sequence[Remembered]:
-        return await self._rows(caller, project, _VERSIONS, key=storable(key), limit=limit)
+    ) -> Sequence[MemoryEntry]:
+        return await self._rows(caller, project, _VERSIONS, key=strip_nul(key), limit=limit)
 
     async def _rows(
         self, caller: Principal, project: ProjectId, statement: LiteralString, **asked: object
-    ) -> Sequence[Remembered]:
+    ) -> Sequence[MemoryEntry]:
         values = {**_where(caller, project), "now": self._clock.now(), **asked}
         [rows] = await self._transactions.looked_up(caller, (statement, values))
         return [_remembered(row) for row in rows]
@@ -167,9 +167,9 @@ class PostgresMemory:
 
 async def _last(
     connection: Connection, caller: Principal, project: ProjectId, key: str, label: Label
-) -> Remembered | None:
+) -> MemoryEntry | None:
     """Nobody writes a later one before the end of this transaction. Raises `ProjectNotFound`."""
-    values = {**_where(caller, project), "key": storable(key), **_label(label)}
+    values = {**_where(caller, project), "key": strip_nul(key), **_label(label)}
     values["lock"] = f"portico memory {caller.space} {project} {label} {key}"
     await connection.execute(_LOCK, values)
     if await (await connection.execute(_PROJECT, values)).fetchone() is None:
@@ -178,7 +178,7 @@ async def _last(
     return None if row is None else _remembered(row)
 
 
-async def _add(connection: Connection, caller: Principal, its: Remembered) -> Remembered:
+async def _add(connection: Connection, caller: Principal, its: MemoryEntry) -> MemoryEntry:
     values = {
         **_where(caller, its.project),
         **_label(its.label),
@@ -203,8 +203,8 @@ def _label(label: Label) -> dict[str, object]:
     return {"its_level": int(label.level), "its_compartments": sorted(label.compartments)}
 
 
-def _remembered(row: Row) -> Remembered:
-    return Remembered(
+def _remembered(row: Row) -> MemoryEntry:
+    return MemoryEntry(
         project=ProjectId(row["project_id"]),
         key=row["key"],
         value=None if row["value"] is None else json.loads(row["value"]),

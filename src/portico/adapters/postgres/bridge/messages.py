@@ -15,7 +15,7 @@ from portico.adapters.postgres.bridge.visibility import (
     placed_from,
     version_from,
 )
-from portico.adapters.postgres.mapping import Row, as_label, storable, storable_or_none
+from portico.adapters.postgres.mapping import Row, as_label, storable_or_none, strip_nul
 from portico.adapters.postgres.transaction import ENTERED, Transactions
 from portico.bridge.core.conversations import ConversationId, Unread, UnreadTotal
 from portico.bridge.core.errors import (
@@ -35,7 +35,7 @@ from portico.bridge.core.messages import (
     MessageVersion,
     NewMessage,
 )
-from portico.bridge.ports import Entered, Placed, Stamp, Stretch
+from portico.bridge.ports import Entered, MessageRange, Placed, Stamp
 from portico.engine.core.errors import KeyReused
 from portico.guard.core.errors import ContextNotFound
 from portico.kernel.ids import PrincipalId
@@ -52,8 +52,8 @@ def sent_with(caller: Principal, message: NewMessage, stamp: Stamp) -> dict[str,
         "message": stamp.id.value,
         "its_level": None if stamp.label is None else int(stamp.label.level),
         "its_compartments": None if stamp.label is None else sorted(stamp.label.compartments),
-        "body": storable(message.body),
-        "sender_name": storable(caller.name),
+        "body": strip_nul(message.body),
+        "sender_name": strip_nul(caller.name),
         "reply_to": None if message.reply_to is None else message.reply_to.value,
         "mentions": [who.value for who in (*message.mentions, *stamp.named)] or None,
         "addressed": [who.value for who in message.addressed] or None,
@@ -180,7 +180,7 @@ class PostgresMessages:
             if row["outcome"] == "reused":
                 raise KeyReused(str(message.key), before.message.label)
             inside = as_label(row["inside_level"], row["inside_compartments"])
-            return Entered(message=before.message, place=before.place, inside=inside)
+            return Entered(message=before.message, position=before.position, inside=inside)
         if row["outcome"] in {"write_down", "below_reply"}:
             raise await self._write_down(caller, message, row)
         raise refusal(caller, message, row)
@@ -201,15 +201,15 @@ class PostgresMessages:
         *,
         after: int,
         limit: int,
-        upto: Label | None = None,
+        max_label: Label | None = None,
         thread: MessageId | None = None,
-    ) -> Stretch:
+    ) -> MessageRange:
         """Where it ends is asked first: what came since then may be found besides, and nothing
         that is before it is missed."""
         there = {**cleared(caller), "conversation": conversation.value}
         asked = {
             **there,
-            **cleared(caller, upto),
+            **cleared(caller, max_label),
             "thread": None if thread is None else thread.value,
             "place": after,
             "back": False,
@@ -219,8 +219,8 @@ class PostgresMessages:
         its = _there(ends, conversation)
         found = [placed_from(row) for row in rows[:limit]]
         more = len(rows) > limit
-        reached = found[-1].place if found else after
-        return Stretch(
+        reached = found[-1].position if found else after
+        return MessageRange(
             found=found,
             inside=as_label(its["level"], its["compartments"]),
             end=reached if more else max(reached, its["place"]),
@@ -234,12 +234,12 @@ class PostgresMessages:
         *,
         before: int | None,
         limit: int,
-        upto: Label | None = None,
-    ) -> Stretch:
+        max_label: Label | None = None,
+    ) -> MessageRange:
         there = {**cleared(caller), "conversation": conversation.value}
         asked = {
             **there,
-            **cleared(caller, upto),
+            **cleared(caller, max_label),
             "thread": None,
             "place": _LAST if before is None else before,
             "back": True,
@@ -248,16 +248,16 @@ class PostgresMessages:
         ends, rows = await self._transactions.looked_up(caller, (_END, there), (BEFORE, asked))
         its = _there(ends, conversation)
         found = [placed_from(row) for row in rows[:limit]][::-1]
-        return Stretch(
+        return MessageRange(
             found=found,
             inside=as_label(its["level"], its["compartments"]),
-            end=found[0].place if found else 0,
+            end=found[0].position if found else 0,
             more=len(rows) > limit,
         )
 
     async def edit(self, caller: Principal, message: Message, at: datetime) -> None:
         values = {
-            "body": storable(message.body),
+            "body": strip_nul(message.body),
             "its_level": int(message.label.level),
             "its_compartments": sorted(message.label.compartments),
             "untrusted": message.untrusted,
@@ -383,13 +383,13 @@ class PostgresReadState:
         conversation: ConversationId,
         place: int,
         *,
-        upto: Label | None = None,
+        max_label: Label | None = None,
     ) -> None:
         values = {
-            **cleared(caller, upto),
+            **cleared(caller, max_label),
             "conversation": conversation.value,
             "place": place,
-            "partly": upto is not None,
+            "partly": max_label is not None,
         }
         await self._transactions.looked_up(caller, (_READ_TO, values))
 
@@ -401,11 +401,11 @@ class PostgresReadState:
         self,
         caller: Principal,
         *,
-        upto: Label | None = None,
+        max_label: Label | None = None,
         conversations: Collection[ConversationId] | None = None,
     ) -> Sequence[Unread]:
         wanted = None if conversations is None else [each.value for each in conversations]
-        asked = {**cleared(caller, upto), "conversations": wanted}
+        asked = {**cleared(caller, max_label), "conversations": wanted}
         rows = await self._transactions.called(caller, _UNREAD, asked)
         return [
             Unread(

@@ -8,7 +8,7 @@ from psycopg.rows import DictRow, dict_row
 
 from portico.adapters.postgres.bridge.messages import MESSAGE_COLUMNS, MESSAGE_SEEN
 from portico.adapters.postgres.bridge.visibility import CLEAR, WALL, WHOLE, cleared, message_from
-from portico.adapters.postgres.mapping import storable
+from portico.adapters.postgres.mapping import strip_nul
 from portico.adapters.postgres.transaction import (
     ENTERED,
     KEEPALIVE,
@@ -54,10 +54,13 @@ class PostgresMessageSearch:
         *,
         project: ProjectId | None,
         conversation: ConversationId | None,
-        upto: Label | None,
+        max_label: Label | None,
         limit: int,
     ) -> Sequence[Hit]:
-        asked = {**_asked(caller, project, conversation, upto, limit), "words": storable(words)}
+        asked = {
+            **_asked(caller, project, conversation, max_label, limit),
+            "words": strip_nul(words),
+        }
         rows = await self._transactions.called(caller, _BY_WORDS, asked)
         return [
             Hit(message=message_from(row), score=1 / (place + 1)) for place, row in enumerate(rows)
@@ -70,13 +73,13 @@ class PostgresMessageSearch:
         *,
         project: ProjectId | None,
         conversation: ConversationId | None,
-        upto: Label | None,
+        max_label: Label | None,
         limit: int,
     ) -> Sequence[Hit]:
         if not any(vector):
             return []
         asked = {
-            **_asked(caller, project, conversation, upto, limit),
+            **_asked(caller, project, conversation, max_label, limit),
             "model": self._model(),
             "vector": vector_text(vector),
         }

@@ -7,12 +7,18 @@ from typing import Final, LiteralString
 
 from psycopg.errors import InsufficientPrivilege
 
-from portico.adapters.postgres.mapping import Row, as_label, storable
+from portico.adapters.postgres.mapping import Row, as_label, strip_nul
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.attachments import Digest
 from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.errors import WriteDown
-from portico.bridge.core.messages import Message, MessageId, MessageVersion, NewMessage, Wanted
+from portico.bridge.core.messages import (
+    Message,
+    MessageId,
+    MessageVersion,
+    NewMessage,
+    ReplyRequest,
+)
 from portico.bridge.core.projects import Project, ProjectId
 from portico.bridge.ports import Entered, Placed, Stamp
 from portico.guard.core.contexts import context_of
@@ -41,9 +47,9 @@ def first_wall(caller: Principal) -> tuple[Label, bool]:
     return caller.clearance, False
 
 
-def cleared(caller: Principal, upto: Label | None = None) -> dict[str, object]:
+def cleared(caller: Principal, max_label: Label | None = None) -> dict[str, object]:
     whole, everyone = first_wall(caller)
-    label = whole if upto is None else meet(whole, upto)
+    label = whole if max_label is None else meet(whole, max_label)
     return {
         "space": caller.space.value,
         "principal": caller.id.value,
@@ -108,11 +114,11 @@ def conversation_from(row: Row) -> Conversation:
 
 
 def placed_from(row: Row) -> Placed:
-    return Placed(message=message_from(row), place=row["seq"])
+    return Placed(message=message_from(row), position=row["seq"])
 
 
 def message_from(row: Row) -> Message:
-    wanted = Wanted(until=row["acknowledge_by"]) if row["acknowledge"] else None
+    wanted = ReplyRequest(until=row["acknowledge_by"]) if row["acknowledge"] else None
     return Message(
         id=MessageId(row["message_id"]),
         conversation=ConversationId(row["conversation_id"]),
@@ -139,8 +145,8 @@ def entered_from(caller: Principal, message: NewMessage, stamp: Stamp, row: Row)
         id=stamp.id,
         conversation=message.conversation,
         sender=caller.id,
-        sender_name=storable(caller.name),
-        body=storable(message.body),
+        sender_name=strip_nul(caller.name),
+        body=strip_nul(message.body),
         label=as_label(row["level"], row["compartments"]),
         reply_to=message.reply_to,
         thread=None if row["thread"] is None else MessageId(row["thread"]),
@@ -152,7 +158,7 @@ def entered_from(caller: Principal, message: NewMessage, stamp: Stamp, row: Row)
         sent_at=stamp.at,
     )
     inside = as_label(row["inside_level"], row["inside_compartments"])
-    return Entered(message=said, place=row["place"], inside=inside)
+    return Entered(message=said, position=row["place"], inside=inside)
 
 
 def version_from(row: Row) -> MessageVersion:

@@ -12,11 +12,11 @@ from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.bridge.core.errors import ProjectNotFound, WorkNotFound
 from portico.bridge.core.projects import ProjectId
 from portico.bridge.core.work_items import (
-    NewWork,
-    Work,
+    NewWorkItem,
     WorkEnded,
-    WorkId,
-    WorkState,
+    WorkItem,
+    WorkItemId,
+    WorkItemStatus,
     asked_alike,
     claimed,
     handed_over,
@@ -94,13 +94,13 @@ class PostgresWorks:
     async def add(
         self,
         caller: Principal,
-        id_: WorkId,
-        work: NewWork,
+        id_: WorkItemId,
+        work: NewWorkItem,
         label: Label,
         at: datetime,
         *,
         untrusted: bool = False,
-    ) -> Work:
+    ) -> WorkItem:
         values = {**cleared(caller), **_columns(id_, work, label)}
         values |= {"untrusted": untrusted, "at": at}
         async with (
@@ -114,7 +114,7 @@ class PostgresWorks:
             await connection.execute(_ADD, values)
             return await _found(connection, _GET, values, id_)
 
-    async def get(self, caller: Principal, work: WorkId) -> Work:
+    async def get(self, caller: Principal, work: WorkItemId) -> WorkItem:
         values = {**cleared(caller), "work": work.value}
         [rows] = await self._transactions.looked_up(caller, (_GET, values))
         if not rows:
@@ -126,10 +126,10 @@ class PostgresWorks:
         caller: Principal,
         project: ProjectId,
         *,
-        state: WorkState | None,
-        after: WorkId | None,
+        state: WorkItemStatus | None,
+        after: WorkItemId | None,
         limit: int,
-    ) -> Sequence[Work]:
+    ) -> Sequence[WorkItem]:
         values = {
             **cleared(caller),
             "project": project.value,
@@ -140,12 +140,12 @@ class PostgresWorks:
         [rows] = await self._transactions.looked_up(caller, (_PAGE, values))
         return [_work(row) for row in rows]
 
-    async def claim(self, caller: Principal, work: WorkId, at: datetime) -> Work:
+    async def claim(self, caller: Principal, work: WorkItemId, at: datetime) -> WorkItem:
         return await self._change(caller, work, lambda there: claimed(there, caller.id, at))
 
     async def hand_over(
-        self, caller: Principal, work: WorkId, token: int, to: PrincipalId | None, at: datetime
-    ) -> Work:
+        self, caller: Principal, work: WorkItemId, token: int, to: PrincipalId | None, at: datetime
+    ) -> WorkItem:
         try:
             return await self._change(
                 caller, work, lambda there: handed_over(there, caller.id, token, to, at)
@@ -155,7 +155,7 @@ class PostgresWorks:
 
     async def end(
         self, caller: Principal, ended: WorkEnded, at: datetime, *, untrusted: bool = False
-    ) -> Work:
+    ) -> WorkItem:
         return await self._change(
             caller,
             ended.work,
@@ -163,8 +163,8 @@ class PostgresWorks:
         )
 
     async def _change(
-        self, caller: Principal, work: WorkId, change: Callable[[Work], Work]
-    ) -> Work:
+        self, caller: Principal, work: WorkItemId, change: Callable[[WorkItem], WorkItem]
+    ) -> WorkItem:
         label = (await self.get(caller, work)).label
         values = {**cleared(caller), "work": work.value}
         async with (
@@ -180,8 +180,8 @@ class PostgresWorks:
 
 
 async def _before(
-    connection: Connection, caller: Principal, work: NewWork, values: dict[str, object]
-) -> Work | None:
+    connection: Connection, caller: Principal, work: NewWorkItem, values: dict[str, object]
+) -> WorkItem | None:
     """Raises `KeyReused`."""
     if work.key is None:
         return None
@@ -196,7 +196,9 @@ async def _before(
     return before
 
 
-async def _check_known(connection: Connection, work: NewWork, values: dict[str, object]) -> None:
+async def _check_known(
+    connection: Connection, work: NewWorkItem, values: dict[str, object]
+) -> None:
     """Raises `ProjectNotFound`, `WorkNotFound`."""
     if await (await connection.execute(_PROJECT, values)).fetchone() is None:
         raise ProjectNotFound(str(work.project))
@@ -208,15 +210,15 @@ async def _check_known(connection: Connection, work: NewWork, values: dict[str, 
 
 
 async def _found(
-    connection: Connection, statement: LiteralString, values: dict[str, object], work: WorkId
-) -> Work:
+    connection: Connection, statement: LiteralString, values: dict[str, object], work: WorkItemId
+) -> WorkItem:
     row = await (await connection.execute(statement, values)).fetchone()
     if row is None:
         raise WorkNotFound(str(work))
     return _work(row)
 
 
-def _columns(id_: WorkId, work: NewWork, label: Label) -> dict[str, object]:
+def _columns(id_: WorkItemId, work: NewWorkItem, label: Label) -> dict[str, object]:
     return {
         "work": id_.value,
         "project": work.project.value,
@@ -229,7 +231,7 @@ def _columns(id_: WorkId, work: NewWork, label: Label) -> dict[str, object]:
     }
 
 
-def _changed(work: Work) -> dict[str, object]:
+def _changed(work: WorkItem) -> dict[str, object]:
     return {
         "state": work.state.value,
         "claimed_by": uuid_or_none(work.claimed_by),
@@ -240,15 +242,15 @@ def _changed(work: Work) -> dict[str, object]:
     }
 
 
-def _work(row: Row) -> Work:
-    return Work(
-        id=WorkId(row["work_item_id"]),
+def _work(row: Row) -> WorkItem:
+    return WorkItem(
+        id=WorkItemId(row["work_item_id"]),
         project=ProjectId(row["project_id"]),
         title=row["title"],
         body=row["body"],
         label=as_label(row["level"], row["compartments"]),
-        state=WorkState(row["state"]),
-        depends=tuple(WorkId(each) for each in row["depends"]),
+        state=WorkItemStatus(row["state"]),
+        depends=tuple(WorkItemId(each) for each in row["depends"]),
         held_up=row["held_up"],
         claimed_by=None if row["claimed_by"] is None else PrincipalId(row["claimed_by"]),
         claimed_by_name=row["name"],

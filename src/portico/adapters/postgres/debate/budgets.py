@@ -8,7 +8,7 @@ from typing import Final, LiteralString
 from portico.adapters.postgres.bridge.visibility import WALL, cleared, no_write_down
 from portico.adapters.postgres.debate.mapping import cost_columns, cost_from
 from portico.adapters.postgres.debate.seats import which
-from portico.adapters.postgres.mapping import as_label, storable
+from portico.adapters.postgres.mapping import as_label, strip_nul
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.errors import ProjectNotFound
 from portico.bridge.core.projects import ProjectId
@@ -16,7 +16,7 @@ from portico.debate.core.debates import DebateId
 from portico.debate.core.errors import DebateNotFound
 from portico.debate.core.questions import Cap
 from portico.kernel.budget import Cost
-from portico.kernel.ids import BadId
+from portico.kernel.ids import InvalidId
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal
 
@@ -63,7 +63,7 @@ _SPENT: Final[LiteralString] = """
 """
 
 
-class PostgresPurse:
+class PostgresBudgetLedger:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
@@ -126,12 +126,12 @@ class PostgresPurse:
 
 
 def _amount(caller: Principal, debate: DebateId, name: str, cost: Cost) -> dict[str, object]:
-    return {**which(caller, debate), "name": storable(name), **cost_columns(cost)}
+    return {**which(caller, debate), "name": strip_nul(name), **cost_columns(cost)}
 
 
 def _inside(caller: Principal, project: str) -> dict[str, object]:
     """Raises `ProjectNotFound`."""
     try:
         return {**cleared(caller), "project": ProjectId.parse(project).value}
-    except BadId as error:
+    except InvalidId as error:
         raise ProjectNotFound(project) from error

@@ -15,14 +15,14 @@ from portico.adapters.postgres.debate.mapping import (
     talk_topic,
 )
 from portico.adapters.postgres.debate.seats import take_seat, which
-from portico.adapters.postgres.mapping import storable
+from portico.adapters.postgres.mapping import strip_nul
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.errors import ProjectNotFound, WriteDown
 from portico.bridge.core.projects import ProjectId
-from portico.debate.core.debaters import Voice
+from portico.debate.core.debaters import Debater
 from portico.debate.core.debates import Debate, DebateId, DebateStatus, Decision, Note, WholeDebate
 from portico.debate.core.errors import DebateNotFound, DebateOver
-from portico.kernel.ids import BadId
+from portico.kernel.ids import InvalidId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
@@ -113,7 +113,7 @@ class PostgresBlackboard:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    async def begin(self, caller: Principal, debate: Debate) -> None:
+    async def add(self, caller: Principal, debate: Debate) -> None:
         if debate.project is not None and _project(debate.project) is None:
             raise ProjectNotFound(debate.project)
         values = {**cleared(caller), **debate_columns(debate)}
@@ -147,7 +147,7 @@ class PostgresBlackboard:
                 raise DebateOver(str(debate))  # the note is taken back with it
         return note_from(row)
 
-    async def join(self, caller: Principal, debate: DebateId, voice: Voice) -> Voice:
+    async def join(self, caller: Principal, debate: DebateId, voice: Debater) -> Debater:
         return await take_seat(self._transactions, caller, debate, voice)
 
     async def end(
@@ -208,7 +208,7 @@ class PostgresBlackboard:
             **cleared(caller),
             "project": None if inside is None else inside.value,
             "status": None if status is None else str(status),
-            "words": storable(words or "").lower().split(),
+            "words": strip_nul(words or "").lower().split(),
             "after": None if after is None else after.value,
             "limit": limit,
         }
@@ -236,5 +236,5 @@ class PostgresBlackboard:
 def _project(text: str) -> ProjectId | None:
     try:
         return ProjectId.parse(text)
-    except BadId:
+    except InvalidId:
         return None

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from portico.adapters.postgres.mapping import Row, as_label, storable, storable_or_none
+from portico.adapters.postgres.mapping import Row, as_label, storable_or_none, strip_nul
 from portico.bridge.core.projects import ProjectId
-from portico.debate.core.debaters import Tariff, Voice, VoiceKind
+from portico.debate.core.debaters import Debater, DebaterKind, Tariff
 from portico.debate.core.debates import Debate, DebateId, DebateStatus, Decision, Note, NoteKind
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, Rules
 from portico.engine.event_log import PRIVATE
@@ -67,10 +67,12 @@ def body_json(debate: Debate) -> JsonObject:
             "quorum_share": rules.quorum_share,
             "quorum_families": rules.quorum_families,
         },
-        "voices": [voice_json(voice) for voice in debate.voices if voice.kind != VoiceKind.GUEST],
+        "voices": [
+            voice_json(voice) for voice in debate.debaters if voice.kind != DebaterKind.GUEST
+        ],
         "parts_most": debate.parts_most,
         "seed": debate.seed,
-        **({} if debate.began is None else {"began": str(debate.began)}),
+        **({} if debate.start_label is None else {"began": str(debate.start_label)}),
     }
 
 
@@ -87,7 +89,7 @@ def debate_columns(debate: Debate) -> dict[str, object]:
         "run": debate.run.value,
         "context": None if debate.context is None else debate.context.value,
         "status": str(debate.status),
-        "question": storable(debate.question.text),
+        "question": strip_nul(debate.question.text),
         "body": json.dumps(body_json(debate)),
         "guests": debate.guests,
         "unbounded": debate.unbounded,
@@ -111,13 +113,13 @@ def debate_from(row: Row) -> Debate:
         id=DebateId(row["debate_id"]),
         question=_question(body["question"]),
         rules=_rules(body["rules"]),
-        voices=(*map(voice_from, body["voices"]), *guests),
+        debaters=(*map(voice_from, body["voices"]), *guests),
         guests=row["guests"],
         cap=Cap(tokens=row["cap_tokens"], money=row["cap_money"]),
         unbounded=row["unbounded"],
         deadline=row["deadline"],
         label=as_label(row["level"], row["compartments"]),
-        began=Label.parse(body["began"]) if "began" in body else None,
+        start_label=Label.parse(body["began"]) if "began" in body else None,
         untrusted=row["untrusted"],
         private=row["private"],
         project=None if row["project_id"] is None else str(ProjectId(row["project_id"])),
@@ -138,7 +140,7 @@ def debate_from(row: Row) -> Debate:
     )
 
 
-def voice_json(voice: Voice) -> JsonObject:
+def voice_json(voice: Debater) -> JsonObject:
     tariff = voice.tariff
     return {
         "name": voice.name,
@@ -148,24 +150,24 @@ def voice_json(voice: Voice) -> JsonObject:
         "personas": [*voice.personas],
         "specialist": voice.specialist,
         "bounded": voice.bounded,
-        "most_output": voice.most_output,
+        "most_output": voice.max_output_tokens,
         "window": voice.window,
         "tariff": None if tariff is None else [str(tariff.input), str(tariff.output)],
         "clearance": str(voice.clearance),
     }
 
 
-def voice_from(value: Mapping[str, Any]) -> Voice:
+def voice_from(value: Mapping[str, Any]) -> Debater:
     tariff = value["tariff"]
-    return Voice(
+    return Debater(
         name=value["name"],
-        kind=VoiceKind(value["kind"]),
+        kind=DebaterKind(value["kind"]),
         target=value["target"],
         family=value["family"],
         personas=tuple(value["personas"]),
         specialist=value["specialist"],
         bounded=value["bounded"],
-        most_output=value["most_output"],
+        max_output_tokens=value["most_output"],
         window=value.get("window"),
         tariff=None
         if tariff is None
@@ -176,7 +178,7 @@ def voice_from(value: Mapping[str, Any]) -> Voice:
 
 def note_columns(note: Note, label: Label) -> dict[str, object]:
     return {
-        "name": storable(note.name),
+        "name": strip_nul(note.name),
         **label_columns(label),
         "kind": str(note.kind),
         "voice": storable_or_none(note.voice),

@@ -11,12 +11,12 @@ from portico.adapters.postgres.bridge.visibility import WALL, cleared, mark_of, 
 from portico.adapters.postgres.debate.debates import DEBATE, NOTE, SEEN
 from portico.adapters.postgres.debate.mapping import debate_from, notes_from
 from portico.adapters.postgres.debate.seats import which
-from portico.adapters.postgres.mapping import Row, as_label, storable, uuid_or_none
+from portico.adapters.postgres.mapping import Row, as_label, strip_nul, uuid_or_none
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.declassification import DeclassificationId
 from portico.bridge.core.errors import NotApproved, WriteDown
 from portico.debate.core.debaters import Persona
-from portico.debate.core.debates import DebateId, Known, Outcome, Source, WholeDebate
+from portico.debate.core.debates import DebateId, KnownOutcome, Outcome, Source, WholeDebate
 from portico.debate.core.errors import DebateNotFound, PersonaNotFound
 from portico.debate.core.vote_weights import known_of
 from portico.kernel.ids import ApprovalId, PrincipalId
@@ -88,7 +88,7 @@ class PostgresOutcomes:
             "shown": json.dumps(outcome.shown),
             "decided_right": outcome.decided_right,
             "source": str(outcome.source),
-            "note": storable(outcome.note),
+            "note": strip_nul(outcome.note),
             "by": outcome.by.value,
             "at": outcome.at,
         }
@@ -105,8 +105,8 @@ class PostgresOutcomes:
 
     async def known(
         self, caller: Principal, voices: Collection[str], *, limit: int, before: datetime
-    ) -> Sequence[Known]:
-        found: list[Known] = []
+    ) -> Sequence[KnownOutcome]:
+        found: list[KnownOutcome] = []
         passed = 0
         while len(found) < limit:
             asked = {**cleared(caller), "before": before, "limit": _LOT, "passed": passed}
@@ -119,7 +119,7 @@ class PostgresOutcomes:
 
     async def _known(
         self, caller: Principal, voices: frozenset[str], outcomes: Sequence[Outcome]
-    ) -> Sequence[Known]:
+    ) -> Sequence[KnownOutcome]:
         asked = {**cleared(caller), "debates": [each.debate.value for each in outcomes]}
         debates, said = await self._transactions.looked_up(
             caller, (_DEBATES, asked), (_SAID, asked)
@@ -178,8 +178,8 @@ class PostgresPersonas:
     async def put(self, caller: Principal, persona: Persona) -> None:
         values = {
             "space": caller.space.value,
-            "name": storable(persona.name),
-            "instructions": storable(persona.instructions),
+            "name": strip_nul(persona.name),
+            "instructions": strip_nul(persona.instructions),
             "specialist": persona.specialist,
             "by": uuid_or_none(persona.made_by),
             "at": persona.changed_at,
@@ -192,7 +192,7 @@ class PostgresPersonas:
 
     async def remove(self, caller: Principal, name: str) -> None:
         there = [each.name for each in await self.all(caller)]
-        values = {"space": caller.space.value, "name": storable(name)}
+        values = {"space": caller.space.value, "name": strip_nul(name)}
         [gone] = await self._transactions.looked_up(caller, (_REMOVE, values))
         if not gone and name in there:
             raise WriteDown(PUBLIC, await mark_of(self._transactions, caller), shared=True)

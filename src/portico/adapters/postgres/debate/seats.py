@@ -13,16 +13,16 @@ from portico.adapters.postgres.debate.mapping import (
     voice_from,
     voice_json,
 )
-from portico.adapters.postgres.mapping import Row, as_label, storable
+from portico.adapters.postgres.mapping import Row, as_label, strip_nul
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.errors import WriteDown
-from portico.debate.core.debaters import Voice, VoiceAsk, VoiceReply
+from portico.debate.core.debaters import Debater, DebaterReply, DebaterRequest
 from portico.debate.core.debates import DebateId, DebateStatus, Seat
 from portico.debate.core.errors import (
     DebateNotFound,
     DebateOver,
+    NoAnswerExpected,
     NoSeatLeft,
-    NothingAsked,
     NotSeated,
 )
 from portico.kernel.budget import Cost, Tokens
@@ -68,7 +68,7 @@ _REFUSED: Final[Mapping[str, Callable[[str], PorticoError]]] = {
     "not_seated": NotSeated,
     "over": DebateOver,
     "full": NoSeatLeft,
-    "nothing": NothingAsked,
+    "nothing": NoAnswerExpected,
 }
 
 
@@ -77,12 +77,12 @@ def which(caller: Principal, debate: DebateId) -> dict[str, object]:
 
 
 async def take_seat(
-    transactions: Transactions, caller: Principal, debate: DebateId, voice: Voice
-) -> Voice:
+    transactions: Transactions, caller: Principal, debate: DebateId, voice: Debater
+) -> Debater:
     """Raises `DebateNotFound`, `DebateOver`, `NoSeatLeft`, `WriteDown`."""
     values = {
         **which(caller, debate),
-        "name": storable(voice.name),
+        "name": strip_nul(voice.name),
         "voice": json.dumps(voice_json(voice)),
     }
     sitting, rows = await transactions.looked_up(caller, (_SIT, values), (_VOICE, values))
@@ -94,12 +94,12 @@ class PostgresSeats:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    async def ask(self, caller: Principal, debate: DebateId, ask: VoiceAsk) -> None:
+    async def ask(self, caller: Principal, debate: DebateId, ask: DebaterRequest) -> None:
         values = {
             **which(caller, debate),
             **label_columns(ask.label),
-            "key": storable(ask.key),
-            "name": storable(ask.voice.name),
+            "key": strip_nul(ask.key),
+            "name": strip_nul(ask.debater.name),
             "asked": json.dumps({"system": ask.system, "prompt": ask.prompt, "schema": ask.schema}),
         }
         async with (
@@ -115,10 +115,12 @@ class PostgresSeats:
     async def seat(self, guest: Principal, debate: DebateId) -> Seat:
         return _seat(debate, await _chair(self._transactions, guest, debate))
 
-    async def answer(self, guest: Principal, debate: DebateId, key: str, reply: VoiceReply) -> None:
+    async def answer(
+        self, guest: Principal, debate: DebateId, key: str, reply: DebaterReply
+    ) -> None:
         values = {
             **which(guest, debate),
-            "key": storable(key),
+            "key": strip_nul(key),
             "answer": json.dumps(reply_json(reply)),
         }
         [rows] = await self._transactions.looked_up(guest, (_ANSWER, values))
@@ -126,8 +128,8 @@ class PostgresSeats:
 
     async def answered(
         self, caller: Principal, debate: DebateId, keys: Collection[str]
-    ) -> Sequence[tuple[str, VoiceReply]]:
-        names = {storable(key): key for key in keys}
+    ) -> Sequence[tuple[str, DebaterReply]]:
+        names = {strip_nul(key): key for key in keys}
         asked = {**which(caller, debate), "keys": [*names]}
         [rows] = await self._transactions.looked_up(caller, (_ANSWERED, asked))
         return [(names[row["key"]], reply_from(json.loads(row["answer"]))) for row in rows]
@@ -175,7 +177,7 @@ def _told(asked: Mapping[str, Any]) -> str:
     return "\n\n".join(part for part in (asked["system"], asked["prompt"]) if part)
 
 
-def reply_json(reply: VoiceReply) -> JsonObject:
+def reply_json(reply: DebaterReply) -> JsonObject:
     return {
         "text": reply.text,
         "prompt_tokens": reply.prompt_tokens,
@@ -193,8 +195,8 @@ def reply_json(reply: VoiceReply) -> JsonObject:
     }
 
 
-def reply_from(value: Mapping[str, Any]) -> VoiceReply:
-    return VoiceReply(
+def reply_from(value: Mapping[str, Any]) -> DebaterReply:
+    return DebaterReply(
         text=value["text"],
         prompt_tokens=value["prompt_tokens"],
         output_tokens=value["output_tokens"],

@@ -57,7 +57,7 @@ class MajorUpgrade:
         with self._alone() as have:
             if have >= self._wanted:
                 self._server(have).cluster.must(["rm", "-rf", self._work])
-                return Upgraded(before=have, after=have, kept=tuple(map(str, self._kept(have))))
+                return Upgraded(before=have, after=have, retained=tuple(map(str, self._kept(have))))
             old, new = self._server(have), self._server(self._wanted)
             self._rest(old, progress)
             new.prepare()
@@ -71,7 +71,7 @@ class MajorUpgrade:
                 self._end_orphans(made)
                 made.must(["rm", "-rf", self._work])
             return Upgraded(
-                before=have, after=self._wanted, kept=tuple(map(str, self._kept(self._wanted)))
+                before=have, after=self._wanted, retained=tuple(map(str, self._kept(self._wanted)))
             )
 
     def back(self) -> Upgraded:
@@ -94,7 +94,7 @@ class MajorUpgrade:
             self._stop(server)
             server.made.unlink(missing_ok=True)
             server.cluster.must(["mv", server.data, undone])
-            return Upgraded(before=have, after=max(older), kept=(str(undone),))
+            return Upgraded(before=have, after=max(older), retained=(str(undone),))
 
     def forget_old(self) -> Removed:
         """What is no longer, or not yet, the database. Raises `StoreBusy`."""

@@ -86,7 +86,7 @@ def append_values(caller: Principal, entry: NewEntry, event: EventId) -> Mapping
         "principal": caller.id.value,
         "level": int(entry.label.level),
         "compartments": sorted(entry.label.compartments),
-        "facts": Json(entry.facts),
+        "facts": Json(entry.details),
     }
 
 
@@ -238,7 +238,7 @@ def _row(entry: NewEntry, event: EventId) -> Mapping[str, JsonValue]:
         "type": entry.type,
         "level": int(entry.label.level),
         "compartments": sorted(entry.label.compartments),
-        "facts": entry.facts,
+        "facts": entry.details,
     }
 
 
@@ -338,5 +338,5 @@ def _entry(topic: str, row: DictRow) -> Entry:
         at=row["at"],
         by=None if row["principal_id"] is None else PrincipalId(row["principal_id"]),
         label=as_label(row["level"], row["compartments"]),
-        facts=row["facts"],
+        details=row["facts"],
     )

@@ -7,7 +7,7 @@ from psycopg.types.json import Json
 
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.engine.core.errors import KeyReused
-from portico.engine.core.idempotency import Answer, Claim, Receipt
+from portico.engine.core.idempotency import Claim, StoredResponse, WriteOutcome
 from portico.kernel.principal import Principal
 
 _CLAIM: Final[LiteralString] = """
@@ -30,8 +30,8 @@ class PostgresReceipts:
         self._transactions = transactions
 
     async def once(
-        self, caller: Principal, claim: Claim, action: Callable[[], Awaitable[Answer]]
-    ) -> Receipt:
+        self, caller: Principal, claim: Claim, action: Callable[[], Awaitable[StoredResponse]]
+    ) -> WriteOutcome:
         asked = {
             "space": caller.space.value,
             "principal": caller.id.value,
@@ -44,12 +44,12 @@ class PostgresReceipts:
             if claimed.rowcount == 0:
                 return await _settled(connection, claim, asked)
             answer = await action()
-            await connection.execute(_SETTLE, {**asked, "body": Json(answer.kept)})
-            return Receipt(answer.first(), replayed=False)
+            await connection.execute(_SETTLE, {**asked, "body": Json(answer.stored)})
+            return WriteOutcome(answer.first(), replayed=False)
 
 
-async def _settled(connection: Connection, claim: Claim, asked: dict[str, object]) -> Receipt:
+async def _settled(connection: Connection, claim: Claim, asked: dict[str, object]) -> WriteOutcome:
     row = await (await connection.execute(_READ, asked)).fetchone()
     if row is None or row["fingerprint"] != claim.fingerprint:
         raise KeyReused(claim.key)
-    return Receipt(row["body"], replayed=True)
+    return WriteOutcome(row["body"], replayed=True)

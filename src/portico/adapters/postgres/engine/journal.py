@@ -14,7 +14,7 @@ from portico.adapters.postgres.engine.runs import RUN_COLUMNS, run_from, step_fr
 from portico.adapters.postgres.mapping import as_label, identity_from
 from portico.adapters.postgres.transaction import Connection, EnginePool, Transactions
 from portico.engine.core.event_log import NewEntry
-from portico.engine.core.runs import Failure, Leg, Run, RunStatus, Step, Taken
+from portico.engine.core.runs import Activation, ClaimedActivation, Failure, Run, RunStatus, Step
 from portico.engine.ports import Bus, EventLog
 from portico.engine.runs import run_entries
 from portico.guard.core.authentication import as_principal
@@ -95,7 +95,7 @@ class PostgresJournal:
     clock: Clock
     entropy: Entropy
 
-    async def claim(self, leg: Leg) -> Taken | None:
+    async def claim(self, leg: Activation) -> ClaimedActivation | None:
         claim = uuid7(self.clock.now(), self.entropy(8))
         asked = {
             "run": leg.run.value,
@@ -119,7 +119,7 @@ class PostgresJournal:
             await self._told(stand_in, _BEGUN, _which(taken), told)
         return taken
 
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+    async def finish(self, taken: ClaimedActivation, step: Step, told: NewEntry) -> bool:
         values = {
             **_which(taken),
             "name": step.name,
@@ -133,28 +133,30 @@ class PostgresJournal:
             "topic": told.topic,
             "event": EventId.mint(self.clock.now(), self.entropy).value,
             "type": told.type,
-            "facts": Json(told.facts),
+            "facts": Json(told.details),
             **asking(taken.worker),
         }
         row = await self.transactions.at_once(_FINISH, values)
         self.bus.wake(taken.run.space, told.topic)
         return bool(row["mine"])
 
-    async def announce(self, taken: Taken, told: Sequence[NewEntry]) -> bool:
+    async def announce(self, taken: ClaimedActivation, told: Sequence[NewEntry]) -> bool:
         async with self.transactions.begin(taken.worker) as connection:
             if not await _holds(connection, taken):
                 return False
             await self.log.append(taken.worker, told)
             return True
 
-    async def answer(self, taken: Taken, topics: Sequence[str]) -> Mapping[str, JsonValue] | None:
+    async def answer(
+        self, taken: ClaimedActivation, topics: Sequence[str]
+    ) -> Mapping[str, JsonValue] | None:
         async with self.transactions.begin(taken.worker) as connection:
             if not await _holds(connection, taken):
                 return None
             return await _answers(connection, taken, topics)
 
     async def park(
-        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+        self, taken: ClaimedActivation, topics: Sequence[str], wakes_at: datetime | None
     ) -> bool | None:
         async with self.transactions.begin(taken.worker) as connection:
             if not await _holds(connection, taken):
@@ -171,7 +173,11 @@ class PostgresJournal:
             return True
 
     async def settle(
-        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
+        self,
+        taken: ClaimedActivation,
+        status: RunStatus,
+        result: JsonValue,
+        failure: Failure | None,
     ) -> bool:
         error = None if failure is None else failure.as_json()
         values = {
@@ -199,7 +205,9 @@ class PostgresJournal:
             self.bus.wake(caller.space, entry.topic)
         return bool(row["mine"])
 
-    async def _loaded(self, stand_in: Principal, leg: Leg, claim: UUID) -> Taken | None:
+    async def _loaded(
+        self, stand_in: Principal, leg: Activation, claim: UUID
+    ) -> ClaimedActivation | None:
         asked = {
             "space": stand_in.space.value,
             "run": leg.run.value,
@@ -213,7 +221,9 @@ class PostgresJournal:
         return _taken(run_from(runs[0]), identity_from(identities[0]), claim, steps)
 
 
-def _taken(run: Run, identity: Identity, claim: UUID, steps: Sequence[DictRow]) -> Taken:
+def _taken(
+    run: Run, identity: Identity, claim: UUID, steps: Sequence[DictRow]
+) -> ClaimedActivation:
     clearance = meet(identity.clearance, run.clearance)
     barred = _barred(identity, cleared=clearance.covers(run.label))
     whole = as_principal(identity)
@@ -223,7 +233,7 @@ def _taken(run: Run, identity: Identity, claim: UUID, steps: Sequence[DictRow]) 
         clearance=clearance if barred is None else run.clearance,
     )
     done = [step_from(step) for step in steps]
-    return Taken(run=run, worker=worker, claim=claim, steps=done, barred=barred)
+    return ClaimedActivation(run=run, worker=worker, claim=claim, steps=done, barred=barred)
 
 
 def _barred(identity: Identity, *, cleared: bool) -> str | None:
@@ -238,7 +248,7 @@ def _beginning(run: Run) -> tuple[str, JsonObject]:
     return ("run.started" if run.leg == 1 else "run.woken"), {}
 
 
-def _which(taken: Taken) -> dict[str, object]:
+def _which(taken: ClaimedActivation) -> dict[str, object]:
     return {
         "space": taken.run.space.value,
         "run": taken.run.id.value,
@@ -247,12 +257,12 @@ def _which(taken: Taken) -> dict[str, object]:
     }
 
 
-async def _holds(connection: Connection, taken: Taken) -> bool:
+async def _holds(connection: Connection, taken: ClaimedActivation) -> bool:
     return await (await connection.execute(_HOLD, _which(taken))).fetchone() is not None
 
 
 async def _answers(
-    connection: Connection, taken: Taken, topics: Sequence[str]
+    connection: Connection, taken: ClaimedActivation, topics: Sequence[str]
 ) -> Mapping[str, JsonValue]:
     values = {**_which(taken), "topics": [*topics]}
     return {

@@ -35,7 +35,7 @@ class Lease:
         self._executor = executor
 
     @asynccontextmanager
-    async def held(self) -> AsyncIterator["Held"]:
+    async def held(self) -> AsyncIterator["HeldLease"]:
         """Raises `StoreUnavailable`, also where another process goes by the same name."""
         try:
             connection = await ListeningConnection.connect(
@@ -49,7 +49,7 @@ class Lease:
         async with connection:
             if not await self._take(connection):
                 raise StoreUnavailable(f"Another process goes by the name {self._executor}.")
-            yield Held(connection)
+            yield HeldLease(connection)
 
     async def _take(self, connection: AsyncConnection) -> bool:
         try:
@@ -61,7 +61,7 @@ class Lease:
         return row is not None and bool(row[0])
 
 
-class Held:
+class HeldLease:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 

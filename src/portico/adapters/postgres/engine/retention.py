@@ -198,8 +198,8 @@ class PostgresRetention:
                 suggestions=await self._all(
                     _SUGGESTIONS, calls=keep.calls, most=keep.most_suggestions
                 ),
-                edges=await self._all(_EDGES, learnt=keep.learnt),
-                counts=await self._all(_COUNTS, learnt=keep.learnt),
+                edges=await self._all(_EDGES, learnt=keep.learned),
+                counts=await self._all(_COUNTS, learnt=keep.learned),
                 traces=await self._forget_traces(keep),
                 messages=await self._counted(_MESSAGES, age=keep.messages),
                 attachments=await self._counted(_ATTACHMENTS, age=keep.messages),

@@ -21,15 +21,15 @@ from portico.engine.core.errors import (
     TopicRefused,
 )
 from portico.engine.core.runs import (
+    Activation,
     Failure,
-    Leg,
-    Place,
+    QueuedActivation,
+    QueuePlacement,
     Run,
     RunPosition,
     RunStatus,
     Step,
     StepState,
-    Turn,
 )
 from portico.engine.ports import Bus, EventLog
 from portico.engine.runs import ALL_RUNS, run_entries
@@ -75,9 +75,9 @@ def run_row(run: Run, fingerprint: str) -> dict[str, object]:
         "clearance_level": int(run.clearance.level),
         "clearance_compartments": sorted(run.clearance.compartments),
         "scopes": sorted(run.scopes),
-        "queue": run.place.queue,
-        "partition": run.place.partition,
-        "priority": run.place.priority,
+        "queue": run.placement.queue,
+        "partition": run.placement.partition,
+        "priority": run.placement.priority,
         "forked_from": None if run.forked_from is None else run.forked_from.value,
         "trace": run.trace,
         "input": Json(run.input),
@@ -94,7 +94,7 @@ def run_from(row: Row) -> Run:
         label=as_label(row["level"], row["compartments"]),
         clearance=as_label(row["clearance_level"], row["clearance_compartments"]),
         scopes=frozenset(row["scopes"]),
-        place=place_from(row),
+        placement=place_from(row),
         status=RunStatus(row["status"]),
         input=row["input"],
         created_at=row["created_at"],
@@ -111,12 +111,14 @@ def run_from(row: Row) -> Run:
     )
 
 
-def place_from(row: Row) -> Place:
-    return Place(queue=row["queue"], partition=row["partition_key"], priority=row["priority"])
+def place_from(row: Row) -> QueuePlacement:
+    return QueuePlacement(
+        queue=row["queue"], partition=row["partition_key"], priority=row["priority"]
+    )
 
 
-def turn_from(row: Row) -> Turn:
-    return Turn(Leg(RunId(row["run_id"]), row["leg"]), place_from(row))
+def turn_from(row: Row) -> QueuedActivation:
+    return QueuedActivation(Activation(RunId(row["run_id"]), row["leg"]), place_from(row))
 
 
 def step_from(row: Row) -> Step:
@@ -216,7 +218,7 @@ _WAKE: Final[LiteralString] = f"""
 """
 
 
-class PostgresRunBook:
+class PostgresRunQueries:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
@@ -280,7 +282,9 @@ class PostgresRuns:
         self._clock = clock
         self._entropy = entropy
 
-    async def add(self, caller: Principal, run: Run, fingerprint: str) -> tuple[Run, Turn | None]:
+    async def add(
+        self, caller: Principal, run: Run, fingerprint: str
+    ) -> tuple[Run, QueuedActivation | None]:
         inserting = (INSERT_RUN, self._new(caller, run, fingerprint))
         looking = (_GET, _which(caller, run.id))
         try:
@@ -294,19 +298,19 @@ class PostgresRuns:
 
     async def fork(
         self, caller: Principal, source: RunId, run: Run, *, before: int
-    ) -> tuple[Run, Turn | None]:
+    ) -> tuple[Run, QueuedActivation | None]:
         copied = (_COPY_STEPS, {"source": source.value, "before": before})
         return await self._forked(caller, run, f"fork of {source} before {before}", copied)
 
     async def fork_with(
         self, caller: Principal, source: RunId, run: Run, *, steps: Collection[str], asked: str
-    ) -> tuple[Run, Turn | None]:
+    ) -> tuple[Run, QueuedActivation | None]:
         copied = (_COPY_THESE, {"source": source.value, "names": [*steps]})
         return await self._forked(caller, run, asked, copied)
 
     async def _forked(
         self, caller: Principal, run: Run, fingerprint: str, copied: Part
-    ) -> tuple[Run, Turn | None]:
+    ) -> tuple[Run, QueuedActivation | None]:
         which = _which(caller, run.id)
         async with self._transactions.begin(caller) as connection:
             new = self._new(caller, run, fingerprint)
@@ -317,7 +321,7 @@ class PostgresRuns:
             found = await (await connection.execute(_GET, which)).fetchall()
         return self._added(caller, run, fingerprint, new=added, found=found)
 
-    async def cancel(self, caller: Principal, run: RunId) -> Turn | None:
+    async def cancel(self, caller: Principal, run: RunId) -> QueuedActivation | None:
         async with self._transactions.begin(caller) as connection:
             found = await _found(connection, _HOLD, caller, run)
             if found.status.over:
@@ -326,7 +330,7 @@ class PostgresRuns:
             await self._tell(caller, found, "run.cancelled", {"by": caller.name})
             if found.status is not RunStatus.QUEUED:
                 return None  # it stands in no line
-            return Turn(Leg(run, found.leg), found.place)
+            return QueuedActivation(Activation(run, found.leg), found.placement)
 
     async def resume(
         self,
@@ -335,7 +339,7 @@ class PostgresRuns:
         *,
         anew: Collection[str] = (),
         given: JsonObject | None = None,
-    ) -> Turn:
+    ) -> QueuedActivation:
         async with self._transactions.begin(caller) as connection:
             found = await _found(connection, _HOLD, caller, run)
             if not found.status.over or found.status is RunStatus.DONE:
@@ -356,7 +360,7 @@ class PostgresRuns:
 
     async def signal(
         self, caller: Principal, run: RunId, topic: str, payload: JsonValue
-    ) -> Turn | None:
+    ) -> QueuedActivation | None:
         async with self._transactions.begin(caller) as connection:
             found = await _found(connection, _HOLD, caller, run)
             if found.status.over:
@@ -397,7 +401,7 @@ class PostgresRuns:
         *,
         new: bool,
         found: Sequence[DictRow],
-    ) -> tuple[Run, Turn | None]:
+    ) -> tuple[Run, QueuedActivation | None]:
         """Raises `KeyReused`."""
         if not found or found[0]["fingerprint"] != fingerprint:
             raise KeyReused(str(run.id))
@@ -406,7 +410,7 @@ class PostgresRuns:
             return there, None
         for topic in (str(run.id), ALL_RUNS):
             self._transactions.afterwards(partial(self._bus.wake, caller.space, topic))
-        return there, Turn(Leg(run.id, run.leg), run.place)
+        return there, QueuedActivation(Activation(run.id, run.leg), run.placement)
 
     async def _tell(self, caller: Principal, run: Run, type_: str, facts: JsonObject) -> None:
         await self._log.append(caller, run_entries(run, type_, facts))

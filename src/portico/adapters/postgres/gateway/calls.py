@@ -10,8 +10,8 @@ from typing import Any, Final, LiteralString
 
 import psycopg
 
-from portico.adapters.postgres.group_commit import Behind
-from portico.adapters.postgres.mapping import storable, storable_or_none
+from portico.adapters.postgres.group_commit import WriteBehind
+from portico.adapters.postgres.mapping import storable_or_none, strip_nul
 from portico.adapters.postgres.transaction import Transactions
 from portico.engine.core.runs import RunStatus
 from portico.gateway.core.calls import (
@@ -25,13 +25,13 @@ from portico.gateway.core.calls import (
     CallClaim,
     CallId,
     CallOutcome,
-    Figures,
+    CallStats,
     begun_before,
     lost,
 )
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import BegunBefore
-from portico.guard.core.access_request import Act
+from portico.guard.core.access_request import AccessRequest
 from portico.guard.core.contexts import context_of
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
@@ -50,7 +50,7 @@ def call_columns(calls: Sequence[Call]) -> dict[str, object]:
         "started": [call.started_at for call in calls],
         "principals": [call.principal.value for call in calls],
         "servers": [call.ref.server for call in calls],
-        "tools": [storable(call.ref.name) for call in calls],
+        "tools": [strip_nul(call.ref.name) for call in calls],
         "effects": [call.effect.value for call in calls],
         "pins": [call.pin for call in calls],
         "arguments": [_json_text(call.arguments) for call in calls],
@@ -88,9 +88,9 @@ def call_from(row: Row, *, incarnation: str, now: datetime) -> Call:
     return call
 
 
-def figures_from(row: Row) -> Figures:
+def figures_from(row: Row) -> CallStats:
     p50, p95, p99 = row["percentiles"] or [timedelta()] * 3
-    return Figures(
+    return CallStats(
         name=row["name"],
         calls=row["calls"],
         failures=row["failures"],
@@ -220,9 +220,9 @@ class PostgresCallHistory:
         self._transactions = transactions
         self._clock = clock
         self._incarnation = incarnation
-        self._behind = Behind(self._write_behind, "calls")
+        self._behind = WriteBehind(self._write_behind, "calls")
 
-    async def begin(self, caller: Principal, call: Call) -> None:
+    async def record_start(self, caller: Principal, call: Call) -> None:
         await self._write(caller, [call])
 
     async def begin_once(self, caller: Principal, call: Call, claim: CallClaim) -> None:
@@ -238,7 +238,9 @@ class PostgresCallHistory:
         if not written[0]["calls"]:
             raise BegunBefore(str(call.ref), None)
 
-    async def begun(self, caller: Principal, claims: Sequence[CallClaim]) -> Collection[CallId]:
+    async def find_started(
+        self, caller: Principal, claims: Sequence[CallClaim]
+    ) -> Collection[CallId]:
         ids = [call.value for claim in claims for call in (claim.id, *claim.earlier)]
         asked = {**_reaching(caller), "calls": ids}
         _, rows = await self._transactions.stroke(caller, (_ENTER, asked), (_OUTCOMES, asked))
@@ -284,7 +286,7 @@ class PostgresCallHistory:
                 for row in await rows.fetchall()
             ]
 
-    async def figures(
+    async def stats(
         self,
         caller: Principal,
         *,
@@ -293,7 +295,7 @@ class PostgresCallHistory:
         of: PrincipalId | None = None,
         task: ContextId | None = None,
         beyond: Collection[str] = (),
-    ) -> Sequence[Figures]:
+    ) -> Sequence[CallStats]:
         await self.flush()
         asked = {
             "space": caller.space.value,
@@ -420,7 +422,7 @@ _CHANGED: Final[LiteralString] = """
                     ELSE started_at + coalesce(took, '0') + %(rest)s >= %(since)s
                END) AS changed
 """
-_CHANGING: Final = [str(effect) for effect in Effect if not effect.reads_only]
+_CHANGING: Final = [str(effect) for effect in Effect if not effect.is_read_only]
 
 
 class PostgresElsewhere:
@@ -431,13 +433,13 @@ class PostgresElsewhere:
         self._clock = clock
         self._incarnation = incarnation
 
-    async def changed_since(self, act: Act, since: datetime) -> bool:
+    async def changed_since(self, act: AccessRequest, since: datetime) -> bool:
         now, caller = self._clock.now(), act.caller
         asked = {
             "space": caller.space.value,
             "principal": caller.id.value,
-            "server": act.aim.server,
-            "here": act.aim.here,
+            "server": act.target.server,
+            "here": act.target.here,
             "incarnation": self._incarnation,
             "changing": _CHANGING,
             "known": [*map(str, KNOWN)],

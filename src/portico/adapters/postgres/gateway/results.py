@@ -9,9 +9,9 @@ from typing import Final, LiteralString
 
 import psycopg
 
-from portico.adapters.postgres.group_commit import Convoy
+from portico.adapters.postgres.group_commit import GroupCommit
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.calls import KeptResult, ResultId, sealed_with
+from portico.gateway.core.calls import ResultId, StoredResult, sealed_with
 from portico.gateway.core.errors import ResultNotFound
 from portico.guard.core.contexts import context_of
 from portico.guard.ports import Vault
@@ -59,7 +59,7 @@ class _Sealed:
     caller: Principal
     result: ResultId
     sealed: bytes
-    kept: KeptResult
+    kept: StoredResult
     until: datetime
 
 
@@ -67,14 +67,14 @@ class PostgresResults:
     def __init__(self, transactions: Transactions, vault: Vault) -> None:
         self._transactions = transactions
         self._vault = vault
-        self._convoy: Convoy[_Sealed] = Convoy(self._write)
+        self._convoy: GroupCommit[_Sealed] = GroupCommit(self._write)
 
     async def keep(
-        self, caller: Principal, result: ResultId, kept: KeptResult, until: datetime
+        self, caller: Principal, result: ResultId, kept: StoredResult, until: datetime
     ) -> None:
         content = json.dumps(kept.content).encode()
-        sealed = self._vault.seal(content, sealed_with(caller.space, caller.id, result))
-        await self._convoy.carry(_Sealed(caller, result, sealed, kept, until))
+        sealed = self._vault.encrypt(content, sealed_with(caller.space, caller.id, result))
+        await self._convoy.write(_Sealed(caller, result, sealed, kept, until))
 
     async def _write(self, together: Sequence["_Sealed"]) -> None:
         """Those of one caller in one go: a wide plan ends many calls at the same moment."""
@@ -104,14 +104,14 @@ class PostgresResults:
         if len(there) < len({each.result for each in own}):
             raise psycopg.errors.UniqueViolation("somebody else has a result of this name")
 
-    async def get(self, caller: Principal, result: ResultId, now: datetime) -> KeptResult:
+    async def get(self, caller: Principal, result: ResultId, now: datetime) -> StoredResult:
         asked = {**_which(caller, result), "now": now}
         async with self._transactions.begin(caller) as connection:
             row = await (await connection.execute(_GET, asked)).fetchone()
         content = None if row is None else self._opened(caller, result, row["sealed"])
         if row is None or content is None:
             raise ResultNotFound(str(result))
-        return KeptResult(
+        return StoredResult(
             content=json.loads(content),
             label=Label(Level(row["level"]), frozenset(row["compartments"])),
             untrusted=row["untrusted"],
@@ -119,7 +119,7 @@ class PostgresResults:
 
     def _opened(self, caller: Principal, result: ResultId, sealed: bytes) -> bytes | None:
         """None if it was sealed for somebody else, or by a key that is gone."""
-        return self._vault.unseal(bytes(sealed), sealed_with(caller.space, caller.id, result))
+        return self._vault.decrypt(bytes(sealed), sealed_with(caller.space, caller.id, result))
 
 
 def _which(caller: Principal, result: ResultId) -> dict[str, object]:

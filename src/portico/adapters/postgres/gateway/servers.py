@@ -7,12 +7,12 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg.types.json import Json
 
-from portico.adapters.postgres.mapping import storable, storable_or_none
+from portico.adapters.postgres.mapping import storable_or_none, strip_nul
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.gateway.core.confinement import profile_from, profile_json, unboxed_from, unboxed_json
 from portico.gateway.core.errors import ServerExists, ServerNotFound
 from portico.gateway.core.launch import from_json, to_json
-from portico.gateway.core.servers import Era, Identity, Server, ServerId
+from portico.gateway.core.servers import Identity, ProtocolRevision, Server, ServerId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
@@ -52,12 +52,12 @@ def server_row(caller: Principal, server: Server) -> dict[str, object]:
         "offers": Json(server.offers),
         "accepted_offers": Json(server.accepted_offers),
         "identity": None if server.identity is None else Json(_identity_json(server.identity)),
-        "era": server.era,
+        "era": server.protocol_revision,
         "timeout": server.timeout,
         "failure": storable_or_none(server.failure),
         "listed": server.listed_at,
         "profile": None if server.profile is None else Json(profile_json(server.profile)),
-        "unboxed": None if server.unboxed is None else Json(unboxed_json(server.unboxed)),
+        "unboxed": None if server.unsandboxed is None else Json(unboxed_json(server.unsandboxed)),
         "label_level": int(server.label.level),
         "label_compartments": sorted(server.label.compartments),
         "clearance_level": int(server.clearance.level),
@@ -91,12 +91,12 @@ def server_from(row: Row) -> Server:
         offers=row["offers"],
         accepted_offers=row["accepted_offers"],
         identity=None if row["identity"] is None else Identity(**row["identity"]),
-        era=None if row["era"] is None else Era(row["era"]),
+        protocol_revision=None if row["era"] is None else ProtocolRevision(row["era"]),
         timeout=row["timeout_seconds"],
         failure=row["failure"],
         listed_at=row["listed_at"],
         profile=None if row["profile"] is None else profile_from(row["profile"]),
-        unboxed=None if row["unboxed"] is None else unboxed_from(row["unboxed"]),
+        unsandboxed=None if row["unboxed"] is None else unboxed_from(row["unboxed"]),
         label=_label(row, "label"),
         clearance=_label(row, "clearance"),
         trusted=row["trusted"],
@@ -110,7 +110,7 @@ def _label(row: Row, which: str) -> Label:
 
 
 def _identity_json(identity: Identity) -> JsonObject:
-    return {"name": storable(identity.name), "version": storable(identity.version)}
+    return {"name": strip_nul(identity.name), "version": strip_nul(identity.version)}
 
 
 _ALL: Final[LiteralString] = f"""

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg.rows import DictRow
 
-from portico.adapters.postgres.mapping import storable, storable_or_none
+from portico.adapters.postgres.mapping import storable_or_none, strip_nul
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.core.catalog_snapshot import Definition, Tool, ToolRef
-from portico.gateway.core.servers import Server, ServerId, Tally
+from portico.gateway.core.servers import Server, ServerId, ToolCounts
 from portico.kernel.budget import Tokens
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonValue
@@ -39,7 +39,7 @@ _STANDS_AS: Final = {
 def tool_columns(tools: Sequence[Tool]) -> dict[str, object]:
     """As lists, one a column: what a stranger wrote is not looked into on its way."""
     return {
-        "names": [storable(tool.ref.name) for tool in tools],
+        "names": [strip_nul(tool.ref.name) for tool in tools],
         "positions": list(range(len(tools))),
         "definitions": [_definition_text(tool.definition) for tool in tools],
         "pins": [tool.pin for tool in tools],
@@ -172,10 +172,12 @@ class PostgresTools:
             rows = await connection.execute(_OF, asked)
             return [tool_from(server.name, row) for row in await rows.fetchall()]
 
-    async def tally(self, caller: Principal) -> Mapping[ServerId, Tally]:
+    async def tally(self, caller: Principal) -> Mapping[ServerId, ToolCounts]:
         async with self._transactions.begin(caller) as connection:
             rows = await connection.execute(_TALLY, {"space": caller.space.value})
-            return {ServerId(row.pop("server_id")): Tally(**row) for row in await rows.fetchall()}
+            return {
+                ServerId(row.pop("server_id")): ToolCounts(**row) for row in await rows.fetchall()
+            }
 
     async def put(self, caller: Principal, server: ServerId, tools: Sequence[Tool]) -> None:
         values = {"space": caller.space.value, "server": server.value, **tool_columns(tools)}

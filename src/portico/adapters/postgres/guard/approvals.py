@@ -21,7 +21,7 @@ from portico.guard.core.approvals import (
     Waiter,
 )
 from portico.guard.core.errors import ApprovalNotFound
-from portico.guard.core.policy import Danger, Mark
+from portico.guard.core.policy import ArgumentWarning, Danger
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, ContextId, Id, PrincipalId, RunId, SpaceId
 from portico.kernel.label import Label
@@ -31,7 +31,7 @@ Row = Mapping[str, Any]
 
 
 def approval_row(approval: Approval, sealed: bytes) -> dict[str, object]:
-    asker = approval.asker
+    asker = approval.requester
     return {
         "space": approval.space.value,
         "principal": asker.id.value,
@@ -102,7 +102,7 @@ def approval_from(row: Row) -> Approval:
     return Approval(
         id=ApprovalId(row["approval_id"]),
         space=SpaceId(row["space_id"]),
-        asker=Asker(
+        requester=Asker(
             id=PrincipalId(row["principal_id"]),
             name=row["asker"],
             kind=PrincipalKind(row["asker_kind"]),
@@ -120,7 +120,7 @@ def approval_from(row: Row) -> Approval:
         label=as_label(row["level"], row["compartments"]),
         tainted=row["tainted"],
         arguments=row["arguments"],
-        marks=tuple(Mark(pointer, Danger(why)) for pointer, why in row["marks"]),
+        marks=tuple(ArgumentWarning(pointer, Danger(why)) for pointer, why in row["marks"]),
         before=tuple(row["before"]),
         rule=row["rule"],
         reason=row["reason"],

@@ -11,7 +11,7 @@ from typing import Final, LiteralString
 import psycopg
 from psycopg.rows import DictRow
 
-from portico.adapters.postgres.group_commit import Behind, Convoy
+from portico.adapters.postgres.group_commit import GroupCommit, WriteBehind
 from portico.adapters.postgres.transaction import SET_CONTEXT, Part, Transactions, context
 from portico.engine.core.errors import StoreUnavailable
 from portico.guard.core.audit import BEGINNING, AuditEntry, Head, Link, act_text
@@ -44,12 +44,12 @@ _STREAM: Final[LiteralString] = """
 """
 _AT_ONCE: Final = 2_000
 
-Seen = Callable[[SpaceId, Head, int], None]
+HeadListener = Callable[[SpaceId, Head, int], None]
 """Hears of each head, and of how many entries it is the end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PendingEntries:
     caller: Principal
     acts: Sequence[str]
     lasting: bool = True
@@ -57,28 +57,28 @@ class Told:
 
 
 class PostgresAudit:
-    def __init__(self, transactions: Transactions, seen: Seen) -> None:
+    def __init__(self, transactions: Transactions, seen: HeadListener) -> None:
         self._transactions = transactions
         self._seen = seen
-        self._behind = Behind(self._write_behind, "entries of the audit")
-        self._convoys: dict[SpaceId, Convoy[Told]] = {}
+        self._behind = WriteBehind(self._write_behind, "entries of the audit")
+        self._convoys: dict[SpaceId, GroupCommit[PendingEntries]] = {}
 
     async def note(self, caller: Principal, *entries: AuditEntry) -> None:
         if entries:
-            await self._note(Told(caller, [act_text(caller, entry) for entry in entries]))
+            await self._note(PendingEntries(caller, [act_text(caller, entry) for entry in entries]))
 
     async def note_ahead(self, caller: Principal, entry: AuditEntry) -> None:
-        await self._note(Told(caller, [act_text(caller, entry)], lasting=False))
+        await self._note(PendingEntries(caller, [act_text(caller, entry)], lasting=False))
 
-    async def _note(self, told: Told) -> None:
+    async def _note(self, told: PendingEntries) -> None:
         if self._transactions.inside:
             self._transactions.lastly(partial(self._join, told))
             return
         caller = told.caller
         convoy = self._convoys.get(caller.space)
         if convoy is None:
-            convoy = self._convoys[caller.space] = Convoy(self._write)
-        await convoy.carry(told)
+            convoy = self._convoys[caller.space] = GroupCommit(self._write)
+        await convoy.write(told)
 
     def note_behind(self, caller: Principal, entry: AuditEntry) -> None:
         if self._behind.full:
@@ -86,7 +86,7 @@ class PostgresAudit:
                 "So much waits to be written to the audit that no more is taken on.",
                 fix="Wait for the database to answer again: portico doctor",
             )
-        self._behind.add(Told(caller, [act_text(caller, entry)]))
+        self._behind.add(PendingEntries(caller, [act_text(caller, entry)]))
 
     async def run(self) -> None:
         """Until it is cancelled; what is kept back by then is still written."""
@@ -96,7 +96,7 @@ class PostgresAudit:
         """Raises `StoreUnavailable`."""
         await self._behind.flush()
 
-    async def _join(self, told: Told) -> None:
+    async def _join(self, told: PendingEntries) -> None:
         caller = told.caller
         async with self._transactions.begin(caller) as connection:
             row = await (await connection.execute(_APPEND, {"acts": told.acts})).fetchone()
@@ -104,7 +104,7 @@ class PostgresAudit:
             see = partial(self._seen, caller.space, _head(row), len(told.acts))
             self._transactions.afterwards(see)
 
-    async def _write(self, together: Sequence[Told]) -> None:
+    async def _write(self, together: Sequence[PendingEntries]) -> None:
         """Of one space, in one transaction and one round trip."""
         parts: list[Part] = []
         for caller, acts in _by_principal(together):
@@ -120,7 +120,7 @@ class PostgresAudit:
         gets there in order. Raises `StoreUnavailable`."""
         await self._transactions.at_once(_SETTLE, {})
 
-    async def _write_behind(self, together: Sequence[Told]) -> None:
+    async def _write_behind(self, together: Sequence[PendingEntries]) -> None:
         """A space after the other. What is written is not written again because of another."""
         left = _by_space(together)
         while left:
@@ -158,12 +158,19 @@ class PostgresAuditLog:
                 _link(row) for row in await (await connection.execute(_PAGE, wanted)).fetchall()
             ]
 
-    async def stream(self, caller: Principal, *, upto: int) -> AsyncGenerator[Sequence[Link], None]:
+    async def stream(
+        self, caller: Principal, *, last_number: int
+    ) -> AsyncGenerator[Sequence[Link], None]:
         """A transaction a piece: nothing is held while a reader takes its time, and what has been
         written does not change."""
         after = 0
         while True:
-            wanted = {"space": caller.space.value, "after": after, "upto": upto, "limit": _AT_ONCE}
+            wanted = {
+                "space": caller.space.value,
+                "after": after,
+                "upto": last_number,
+                "limit": _AT_ONCE,
+            }
             async with self._transactions.begin(caller) as connection:
                 rows = await (await connection.execute(_STREAM, wanted)).fetchall()
             if not rows:
@@ -172,14 +179,14 @@ class PostgresAuditLog:
             yield [_link(row) for row in rows]
 
 
-def _by_principal(together: Sequence[Told]) -> Sequence[tuple[Principal, Sequence[str]]]:
+def _by_principal(together: Sequence[PendingEntries]) -> Sequence[tuple[Principal, Sequence[str]]]:
     """In the order in which they came; what the same one did in a row goes together."""
     runs = [[*those] for _, those in groupby(together, key=lambda told: told.caller.id)]
     return [(those[0].caller, [act for it in those for act in it.acts]) for those in runs]
 
 
-def _by_space(together: Sequence[Told]) -> list[Sequence[Told]]:
-    spaces: defaultdict[SpaceId, list[Told]] = defaultdict(list)
+def _by_space(together: Sequence[PendingEntries]) -> list[Sequence[PendingEntries]]:
+    spaces: defaultdict[SpaceId, list[PendingEntries]] = defaultdict(list)
     for told in together:
         spaces[told.caller.space].append(told)
     return [*spaces.values()]

@@ -7,7 +7,7 @@ from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from portico.adapters.postgres.transaction import Transactions
-from portico.guard.core.access_request import TaskContext
+from portico.guard.core.access_request import TaintContext
 from portico.guard.core.contexts import OpenedContext, context_of, risen
 from portico.guard.core.errors import ContextNotFound
 from portico.kernel.clock import Clock
@@ -76,23 +76,23 @@ class PostgresTaskContexts:
     def __init__(self, transactions: Transactions, clock: Clock) -> None:
         self._transactions = transactions
         self._clock = clock
-        self._known: OrderedDict[ContextId, TaskContext] = OrderedDict()
+        self._known: OrderedDict[ContextId, TaintContext] = OrderedDict()
 
-    async def get(self, caller: Principal) -> TaskContext:
+    async def get(self, caller: Principal) -> TaintContext:
         row = await self._row(caller)
         if row is None and caller.context is None:
-            return TaskContext(id=context_of(caller))
+            return TaintContext(id=context_of(caller))
         if row is None or row["closed_at"] is not None:
             raise ContextNotFound(str(caller.context))
-        found = TaskContext(
+        found = TaintContext(
             id=ContextId(row["context_id"]), label=_label(row), untrusted=row["untrusted"]
         )
         self._remember(found)
         return found
 
-    async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+    async def raise_taint(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
         context = context_of(caller)
-        known = self._known.get(context, TaskContext(id=context))
+        known = self._known.get(context, TaintContext(id=context))
         if known.label.covers(label) and (known.untrusted or not untrusted):
             return
         values = {
@@ -146,7 +146,7 @@ class PostgresTaskContexts:
         [rows] = await self._transactions.looked_up(caller, (_GET, _which(caller)))
         return rows[0] if rows else None
 
-    def _remember(self, context: TaskContext) -> None:
+    def _remember(self, context: TaintContext) -> None:
         self._known[context.id] = context
         self._known.move_to_end(context.id)
         if len(self._known) > _REMEMBERED:

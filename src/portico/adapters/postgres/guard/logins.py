@@ -13,7 +13,7 @@ from portico.adapters.postgres.transaction import Transactions
 from portico.guard.core.oauth_logins import (
     Attempt,
     AuthorizationServer,
-    Known,
+    ClientRegistration,
     LoginClient,
     LoginPlace,
     Tokens,
@@ -69,11 +69,11 @@ def attempt_from(text: bytes, place: LoginPlace) -> Attempt:
     )
 
 
-def _known(found: dict[str, Any]) -> Known:
+def _known(found: dict[str, Any]) -> ClientRegistration:
     server: dict[str, Any] = dict(found["server"])
     server.update({name: tuple(server[name]) for name in ("methods", "scopes")})
     whole: dict[str, Any] = {**found, "server": AuthorizationServer(**server)}
-    return Known(**whole)
+    return ClientRegistration(**whole)
 
 
 _OF_IT: Final[LiteralString] = "space_id = %(space)s AND server_id = %(server)s"
@@ -99,7 +99,7 @@ class PostgresLoginClients:
             return None
         sealed = row["sealed"]
         context = client_context(caller.space, server)
-        secret = None if sealed is None else self._vault.unseal(bytes(sealed), context)
+        secret = None if sealed is None else self._vault.decrypt(bytes(sealed), context)
         if sealed is not None and secret is None:
             return None
         return LoginClient(**row["settings"], secret=None if secret is None else secret.decode())
@@ -108,7 +108,7 @@ class PostgresLoginClients:
         settings, sealed = asdict(client), None
         secret = settings.pop("secret")
         if secret is not None:
-            sealed = self._vault.seal(secret.encode(), client_context(caller.space, server))
+            sealed = self._vault.encrypt(secret.encode(), client_context(caller.space, server))
         values = {**_which(caller, server), "settings": Jsonb(settings), "sealed": sealed}
         async with self._transactions.begin(caller) as connection:
             await connection.execute(_PUT, values)
@@ -170,7 +170,7 @@ class PostgresLogins:
             yield None if row is None else self._opened(place, row["sealed"])
 
     async def put(self, place: LoginPlace, tokens: Tokens) -> None:
-        sealed = self._vault.seal(tokens_text(tokens), place.context)
+        sealed = self._vault.encrypt(tokens_text(tokens), place.context)
         async with self._transactions.begin(place.holder) as connection:
             await connection.execute(_LOGINS_PUT, {**_which_login(place), "sealed": sealed})
 
@@ -179,9 +179,9 @@ class PostgresLogins:
             done = await connection.execute(_FORGET, _which_login(place))
         return done.rowcount == 1
 
-    async def begun(self, digest: bytes, attempt: Attempt) -> None:
+    async def put_attempt(self, digest: bytes, attempt: Attempt) -> None:
         place = attempt.place
-        sealed = self._vault.seal(attempt_text(attempt), BEGUN_IN + place.context)
+        sealed = self._vault.encrypt(attempt_text(attempt), BEGUN_IN + place.context)
         values = {**_which_login(place), "digest": digest, "sealed": sealed, "most": _ATTEMPTS}
         async with self._transactions.begin(place.holder) as connection:
             await connection.execute(_BEGUN, {**values, "expires": attempt.expires_at})
@@ -206,12 +206,12 @@ class PostgresLogins:
             name="",
             url="",
         )
-        text = self._vault.unseal(bytes(row["sealed"]), BEGUN_IN + place.context)
+        text = self._vault.decrypt(bytes(row["sealed"]), BEGUN_IN + place.context)
         return None if text is None else attempt_from(text, place)
 
     def _opened(self, place: LoginPlace, sealed: bytes) -> Tokens | None:
         """None too if it was sealed for somebody else, or by a key that is gone: they log in."""
-        text = self._vault.unseal(bytes(sealed), place.context)
+        text = self._vault.decrypt(bytes(sealed), place.context)
         return None if text is None else tokens_from(text)
 
 

@@ -17,9 +17,9 @@ from portico.adapters.postgres.mapping import Row, as_label
 from portico.adapters.postgres.transaction import Transactions
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.ports import Bus, Wakeups
-from portico.guard.core.access_request import Act
+from portico.guard.core.access_request import AccessRequest
 from portico.guard.core.errors import LimitReached, RuleTaken
-from portico.guard.core.rate_limits import CallRates, Limit, Slots, Window
+from portico.guard.core.rate_limits import CallRates, Limit, RateWindow, Slots
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
@@ -152,8 +152,8 @@ def _values(space: SpaceId, rule: Rule) -> dict[str, object]:
         "effects": sorted(rule.effects),
         "reads": rule.reads,
         "tainted": rule.tainted,
-        "upto": int(rule.upto.level),
-        "upto_compartments": sorted(rule.upto.compartments),
+        "upto": int(rule.max_label.level),
+        "upto_compartments": sorted(rule.max_label.compartments),
         "context": None if rule.context is None else rule.context.value,
         "expires": rule.expires_at,
         "by": rule.made_by,
@@ -172,7 +172,7 @@ def _rule(row: Row) -> Rule:
         effects=frozenset(map(Effect, row["effects"])),
         reads=row["reads"],
         tainted=row["tainted"],
-        upto=as_label(row["upto_level"], row["upto_compartments"]),
+        max_label=as_label(row["upto_level"], row["upto_compartments"]),
         context=None if row["context_id"] is None else ContextId(row["context_id"]),
         expires_at=row["expires_at"],
         source=RuleSource.DATABASE,
@@ -220,7 +220,7 @@ class _Ledger:
         """Of which there is none at hand. Raises `LimitReached`."""
         for limit in limits:
             if (wait := self.closed.get(limit.subject, now) - now) > 0:
-                raise LimitReached(limit.what, limit.most, timedelta(seconds=wait))
+                raise LimitReached(limit.what, limit.per_minute, timedelta(seconds=wait))
         return [limit for limit in limits if not self._has(limit, now)]
 
     def use(self, limits: Sequence[Limit]) -> None:
@@ -257,18 +257,18 @@ class PostgresCallLimits:
         self._slots = slots or Slots()
         self._now = now
         self._ledgers: defaultdict[SpaceId, _Ledger] = defaultdict(_Ledger)
-        self._alone: dict[tuple[SpaceId, str], Window] = {}
+        self._alone: dict[tuple[SpaceId, str], RateWindow] = {}
         self._away_until = 0.0
         self.trips = 0
         """How often the database was asked."""
 
-    async def take_own(self, act: Act) -> None:
+    async def take_own(self, act: AccessRequest) -> None:
         await self._take_one(act, self._rates.own(act))
 
-    async def take_shared(self, act: Act) -> None:
+    async def take_shared(self, act: AccessRequest) -> None:
         await self._take_one(act, self._rates.shared(act))
 
-    async def take_ahead(self, act: Act, share: float) -> None:
+    async def take_ahead(self, act: AccessRequest, share: float) -> None:
         """One trip, and nothing at hand is used or closed: that is for those who have asked.
         Without the database there is none."""
         limits = [limit.shared(share) for limit in self._rates.shared(act)]
@@ -277,7 +277,7 @@ class PostgresCallLimits:
         many = len(limits)
         values = {
             "subjects": [limit.subject for limit in limits],
-            "most": [limit.most for limit in limits],
+            "most": [limit.per_minute for limit in limits],
             "ahead": [1] * many,
             "waiting": [1] * many,
             "back": [0] * many,
@@ -291,19 +291,19 @@ class PostgresCallLimits:
         for limit in limits:
             if limit.subject in refused:
                 wait = refused[limit.subject] or self._slots.seconds
-                raise LimitReached(limit.what, limit.most, timedelta(seconds=wait))
+                raise LimitReached(limit.what, limit.per_minute, timedelta(seconds=wait))
 
-    async def _take_one(self, act: Act, limits: Sequence[Limit]) -> None:
+    async def _take_one(self, act: AccessRequest, limits: Sequence[Limit]) -> None:
         """Of each."""
         if not limits:
             return
         try:
-            if self._now() < self._away_until and act.aim.effect.reads_only:
+            if self._now() < self._away_until and act.target.effect.is_read_only:
                 self._take_alone(act.caller, limits)
             else:
                 await self._take(act.caller, limits)
         except StoreUnavailable:
-            if not act.aim.effect.reads_only:
+            if not act.target.effect.is_read_only:
                 raise
             _log.warning("calls are counted in this process alone: no database")
             self._away_until = self._now() + _AWAY
@@ -322,7 +322,7 @@ class PostgresCallLimits:
         leases = [ledger.leases[limit.subject] for limit in wanted]
         values = {
             "subjects": [limit.subject for limit in wanted],
-            "most": [limit.most for limit in wanted],
+            "most": [limit.per_minute for limit in wanted],
             "ahead": [limit.ahead for limit in wanted],
             "waiting": [ledger.waiting[limit] for limit in wanted],
             "back": [lease.left for lease in leases],
@@ -347,6 +347,6 @@ class PostgresCallLimits:
     def _take_alone(self, caller: Principal, limits: Sequence[Limit]) -> None:
         for limit in limits:
             key = caller.space, limit.subject
-            window = self._alone.setdefault(key, Window(self._slots))
-            if wait := window.take(limit.most, self._now()):
-                raise LimitReached(limit.what, limit.most, timedelta(seconds=wait))
+            window = self._alone.setdefault(key, RateWindow(self._slots))
+            if wait := window.take(limit.per_minute, self._now()):
+                raise LimitReached(limit.what, limit.per_minute, timedelta(seconds=wait))

@@ -117,9 +117,9 @@ class SealedRows:
                 found = await connection.execute(column.statement(_SOME), asked)
                 for row in await found.fetchall():
                     context = column.context(row)
-                    plain = vault.unseal(bytes(row["sealed"]), context)
+                    plain = vault.decrypt(bytes(row["sealed"]), context)
                     if plain is not None:
-                        anew = {**row, "anew": vault.seal(plain, context)}
+                        anew = {**row, "anew": vault.encrypt(plain, context)}
                         await connection.execute(column.statement(_ANEW), anew)
                         done += 1
         return done

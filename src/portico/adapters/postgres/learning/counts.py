@@ -9,12 +9,12 @@ from uuid import UUID
 
 from psycopg.rows import tuple_row
 
-from portico.adapters.postgres.mapping import storable
+from portico.adapters.postgres.mapping import strip_nul
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import (
+    ObservedSchema,
     Passed,
-    SeenShape,
     ToolPlace,
     shape_from,
     shape_json,
@@ -63,14 +63,14 @@ _MOST_USED: Final[LiteralString] = f"""
 """
 
 
-class PostgresAcquaintances:
+class PostgresToolUsageStore:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
     async def found(
         self, caller: Principal, refs: Sequence[ToolRef], query: str, at: datetime
     ) -> None:
-        values = {**_refs(caller, sorted({*refs})), "query": storable(query), "at": at}
+        values = {**_refs(caller, sorted({*refs})), "query": strip_nul(query), "at": at}
         async with self._transactions.begin(caller) as connection:
             await connection.execute(_FOUND, values)
 
@@ -176,7 +176,7 @@ class PostgresShapes:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, SeenShape]) -> None:
+    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, ObservedSchema]) -> None:
         places = _places(caller, [*seen])
         async with self._transactions.begin(caller) as connection:
             await connection.execute(_BEGIN, places)
@@ -192,7 +192,7 @@ class PostgresShapes:
 
     async def known(
         self, caller: Principal, wanted: Mapping[ToolPlace, str]
-    ) -> Mapping[ToolPlace, SeenShape]:
+    ) -> Mapping[ToolPlace, ObservedSchema]:
         asked = {**_places(caller, [*wanted]), "pins": [*wanted.values()]}
         async with self._transactions.begin(caller) as connection:
             return await _rows(connection, _LEARNT_KNOWN, asked)
@@ -233,10 +233,10 @@ class PostgresSeenFlows:
 
 async def _rows(
     connection: Connection, query: LiteralString, asked: Mapping[str, object]
-) -> Mapping[ToolPlace, SeenShape]:
+) -> Mapping[ToolPlace, ObservedSchema]:
     rows = await connection.execute(query, asked)
     return {
-        _place(row["server_id"], row["tool"]): SeenShape(
+        _place(row["server_id"], row["tool"]): ObservedSchema(
             row["pin"], row["seen"], shape_from(row["shape"])
         )
         for row in await rows.fetchall()
@@ -411,7 +411,7 @@ _TOOL_EDGES_TRIM: Final[LiteralString] = """
 Row = tuple[Any, ...]
 
 
-class PostgresEdgeBook:
+class PostgresEdgeStore:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 

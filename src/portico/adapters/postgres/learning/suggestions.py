@@ -5,18 +5,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 
-from portico.adapters.postgres.mapping import Row, storable
+from portico.adapters.postgres.mapping import Row, strip_nul
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.core.calls import ResultId
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.intents import Outcome
-from portico.learning.core.past_plans import KeptPlan, PastPlanId
+from portico.learning.core.past_plans import PastPlanId, StoredPlan
 from portico.learning.core.suggestions import (
-    KeptSuggestion,
     Mode,
     NothingSuggested,
+    StoredSuggestion,
     SuggestionNotFound,
 )
 from portico.workflows.core.plan_learning import SuggestionId
@@ -62,14 +62,14 @@ class PostgresPastPlans:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    async def learn(self, caller: Principal, plan: KeptPlan) -> None:
+    async def learn(self, caller: Principal, plan: StoredPlan) -> None:
         values = {
             "space": caller.space.value,
             "plan": plan.id.value,
             "principal": plan.principal.value,
             "level": int(plan.label.level),
             "compartments": sorted(plan.label.compartments),
-            "intent": storable(plan.intent),
+            "intent": strip_nul(plan.intent),
             "vector": plan.vector,
             "steps": json.dumps(plan.steps),
             "runs": plan.runs,
@@ -81,7 +81,7 @@ class PostgresPastPlans:
         async with self._transactions.begin(caller) as connection:
             await connection.execute(_LEARN, values)
 
-    async def latest(self, caller: Principal, most: int, of_another: int) -> Sequence[KeptPlan]:
+    async def latest(self, caller: Principal, most: int, of_another: int) -> Sequence[StoredPlan]:
         asked = {
             "space": caller.space.value,
             "principal": caller.id.value,
@@ -115,8 +115,8 @@ def _moved(outcome: Outcome, before: Outcome | None) -> Mapping[str, int]:
     return {each.value: (each is outcome) - (each is before) for each in counted}
 
 
-def _plan(row: Row) -> KeptPlan:
-    return KeptPlan(
+def _plan(row: Row) -> StoredPlan:
+    return StoredPlan(
         id=PastPlanId(row["plan_id"]),
         principal=PrincipalId(row["principal_id"]),
         label=Label(Level(row["level"]), frozenset(row["compartments"])),
@@ -168,7 +168,7 @@ class PostgresSuggestions:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    async def keep(self, caller: Principal, suggestion: KeptSuggestion) -> None:
+    async def keep(self, caller: Principal, suggestion: StoredSuggestion) -> None:
         values = {
             "space": caller.space.value,
             "suggestion": suggestion.id.value,
@@ -189,19 +189,19 @@ class PostgresSuggestions:
         async with self._transactions.begin(caller) as connection:
             await connection.execute(_KEEP, values)
 
-    async def get(self, caller: Principal, suggestion: SuggestionId) -> KeptSuggestion:
+    async def get(self, caller: Principal, suggestion: SuggestionId) -> StoredSuggestion:
         found = await self._one(caller, _GET, {"suggestion": suggestion.value})
         if found is None:
             raise SuggestionNotFound(str(suggestion))
         return found
 
-    async def of_run(self, caller: Principal, run: RunId) -> KeptSuggestion:
+    async def of_run(self, caller: Principal, run: RunId) -> StoredSuggestion:
         found = await self._one(caller, _OF_RUN, {"run": run.value})
         if found is None:
             raise NothingSuggested(str(run))
         return found
 
-    async def latest(self, caller: Principal, most: int) -> Sequence[KeptSuggestion]:
+    async def latest(self, caller: Principal, most: int) -> Sequence[StoredSuggestion]:
         asked = {**_whose(caller), "most": most}
         async with self._transactions.begin(caller) as connection:
             return [
@@ -225,7 +225,7 @@ class PostgresSuggestions:
         outcome: Outcome,
         at: datetime,
         run: RunId | None = None,
-    ) -> KeptSuggestion:
+    ) -> StoredSuggestion:
         values = {
             "suggestion": suggestion.value,
             "outcome": outcome.value,
@@ -239,7 +239,7 @@ class PostgresSuggestions:
 
     async def _one(
         self, caller: Principal, query: LiteralString, asked: Mapping[str, object]
-    ) -> KeptSuggestion | None:
+    ) -> StoredSuggestion | None:
         async with self._transactions.begin(caller) as connection:
             row = await (await connection.execute(query, {**_whose(caller), **asked})).fetchone()
         return None if row is None else _kept(row)
@@ -249,8 +249,8 @@ def _whose(caller: Principal) -> dict[str, object]:
     return {"space": caller.space.value, "principal": caller.id.value}
 
 
-def _kept(row: Row) -> KeptSuggestion:
-    return KeptSuggestion(
+def _kept(row: Row) -> StoredSuggestion:
+    return StoredSuggestion(
         id=SuggestionId(row["suggestion_id"]),
         principal=PrincipalId(row["principal_id"]),
         label=Label(Level(row["level"]), frozenset(row["compartments"])),

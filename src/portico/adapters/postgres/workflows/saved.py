@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Final, LiteralString
 
-from portico.adapters.postgres.mapping import Row, storable
+from portico.adapters.postgres.mapping import Row, strip_nul
 from portico.adapters.postgres.transaction import Transactions
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId
@@ -47,7 +47,7 @@ class PostgresSavedWorkflows:
             ]
 
     async def get(self, caller: Principal, name: str) -> SavedWorkflow:
-        wanted = {"space": caller.space.value, "name": storable(name)}
+        wanted = {"space": caller.space.value, "name": strip_nul(name)}
         async with self._transactions.begin(caller) as connection:
             row = await (await connection.execute(_GET, wanted)).fetchone()
         if row is None:
@@ -59,7 +59,7 @@ class PostgresSavedWorkflows:
             "space": caller.space.value,
             "name": saved.name,
             "plan": json.dumps(saved.plan),
-            "description": storable(saved.description),
+            "description": strip_nul(saved.description),
             "effect": saved.effect.value,
             "by": saved.saved_by.value,
             "by_name": saved.saved_by_name,
@@ -70,7 +70,7 @@ class PostgresSavedWorkflows:
             await connection.execute(_PUT, values)
 
     async def remove(self, caller: Principal, name: str) -> None:
-        doomed = {"space": caller.space.value, "name": storable(name)}
+        doomed = {"space": caller.space.value, "name": strip_nul(name)}
         async with self._transactions.begin(caller) as connection:
             done = await connection.execute(_REMOVE, doomed)
         if done.rowcount != 1:

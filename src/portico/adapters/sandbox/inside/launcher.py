@@ -14,7 +14,7 @@ import marshal
 import os
 import sys
 
-from portico.adapters.sandbox.inside import confinement, keeper
+from portico.adapters.sandbox.inside import confinement, process_reaper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def main(control: int, lifeline: int, task_file: int) -> NoReturn:
     with open(task_file, "rb") as file:
         task = marshal.load(file)  # noqa: S302 # what Portico itself has just written
     os.set_inheritable(control, False)  # noqa: FBT003 # as the library has it
-    keeper.stay_out_of_it()
+    process_reaper.stay_out_of_it()
     lifelines = [lifeline]
     if task["guarded"]:
         lifelines.append(_guarded(control, lifeline))
@@ -46,20 +46,20 @@ def main(control: int, lifeline: int, task_file: int) -> NoReturn:
 def _guarded(control: int, lifeline: int) -> int:
     """From here on there are two of us, and each ends everything should the other be gone.
     The one who was started is known outside and may be killed; the other goes on."""
-    keeper.adopt_orphans()
+    process_reaper.adopt_orphans()
     reading, writing = os.pipe()
     other = os.fork()
     if other == 0:
         os.close(writing)
         os.setsid()
-        keeper.adopt_orphans()
+        process_reaper.adopt_orphans()
         return reading
     for descriptor in (control, lifeline, reading):
         os.close(descriptor)
     _let_go_of_its_pipes()
-    status = keeper.keep(other, [])
-    keeper.end_all()
-    os._exit(keeper.code_of(status))
+    status = process_reaper.keep(other, [])
+    process_reaper.end_all()
+    os._exit(process_reaper.code_of(status))
 
 
 def _introduce(portico: _socket.socket, places: list[tuple[str, int]]) -> None:
@@ -95,14 +95,14 @@ def _watch_over(child: int, lifelines: list[int], *, guarded: bool) -> NoReturn:
     if not guarded:  # then we are the first process of a namespace, and all others go with us
         confinement.bound_privileges()
         confinement.drop_privileges()
-    status = keeper.keep(child, lifelines)
+    status = process_reaper.keep(child, lifelines)
     if guarded:
-        keeper.end_all()
+        process_reaper.end_all()
     try:  # noqa: SIM105 # contextlib is one of those that take long
         os.write(lifelines[0], b"" if status is None else str(status).encode())
     except OSError:
         pass  # Portico is gone
-    os._exit(keeper.code_of(status))
+    os._exit(process_reaper.code_of(status))
 
 
 def _let_go_of_its_pipes() -> None:
@@ -143,10 +143,10 @@ def _steps(task: dict[str, Any]) -> Iterator[tuple[str, Callable[[], object]]]:
         yield "it could not change its account", lambda: confinement.become(*task["account"])
     yield "it could not give up its privileges", confinement.drop_privileges
     yield "it could not renounce privileges", confinement.no_new_privileges
-    yield "it could not be tied to its keeper", keeper.die_with_parent
+    yield "it could not be tied to its keeper", process_reaper.die_with_parent
     yield "its folder could not be entered", lambda: os.chdir(task["folder"])
     yield "Landlock could not be set up", lambda: confinement.landlock(task["landlock"])
-    yield "its signals could not be set", keeper.be_spoken_to
+    yield "its signals could not be set", process_reaper.be_spoken_to
     yield "seccomp could not be set up", lambda: confinement.seccomp(task["seccomp"])
 
 

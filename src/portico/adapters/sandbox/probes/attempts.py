@@ -14,14 +14,14 @@ from typing import Final
 from portico.adapters.sandbox.probes.canaries import Canaries, canaries
 from portico.adapters.sandbox.runner import account_for
 from portico.sandbox.core.probes import Manner, Probe, Situation, Trial, attempt_of
-from portico.sandbox.core.profile import Limits, Network, Order, Profile
+from portico.sandbox.core.profile import Limits, Network, Profile, SandboxCommand
 from portico.sandbox.core.requests import End, Outcome
-from portico.sandbox.requests import Box
+from portico.sandbox.requests import Sandbox
 
 # The attempts as one text that runs in any Python, where nothing of Portico is to be seen.
 
 _PARTS: Final = (
-    "trying",
+    "runtime",
     "host",
     "kernel",
     "inside",
@@ -84,7 +84,7 @@ class CanaryAttempts:
         self._run_as = run_as
         self._python = python_for_all() if situation() is Situation.ROOT else _own_python()
 
-    async def make(self, box: Box, trials: Sequence[Trial]) -> Sequence[Probe]:
+    async def make(self, box: Sandbox, trials: Sequence[Trial]) -> Sequence[Probe]:
         chosen = account_for(self._run_as)
         account = (chosen.uid, chosen.gid) if chosen.switch else None
         outside = canaries(self._folder, LIMITS, python=self._python, account=account)
@@ -100,7 +100,7 @@ class CanaryAttempts:
         return [found[trial.name] for trial in trials]
 
     async def _together(
-        self, box: Box, placed: Canaries, trials: Sequence[Trial], manner: Manner
+        self, box: Sandbox, placed: Canaries, trials: Sequence[Trial], manner: Manner
     ) -> dict[str, Probe]:
         network = Network.PUBLIC if manner is Manner.PROXIED else Network.NONE
         outcome = await self._run(box, placed, trials, network, LIMITS)
@@ -109,7 +109,7 @@ class CanaryAttempts:
             said[name] = Probe(name, held=False, detail="seen from outside")
         return {trial.name: _probe(trial, said, outcome) for trial in trials}
 
-    async def _alone(self, box: Box, placed: Canaries, trial: Trial) -> Probe:
+    async def _alone(self, box: Sandbox, placed: Canaries, trial: Trial) -> Probe:
         seconds, ends = _ENDS.get(trial.name, _OF_MEMORY)
         limits = replace(LIMITS, seconds=seconds)
         outcome = await self._run(box, placed, [trial], Network.NONE, limits)
@@ -123,14 +123,14 @@ class CanaryAttempts:
 
     async def _run(
         self,
-        box: Box,
+        box: Sandbox,
         placed: Canaries,
         trials: Sequence[Trial],
         network: Network,
         limits: Limits,
     ) -> Outcome:
         task = {"marks": asdict(placed.marks), "names": [attempt_of(trial) for trial in trials]}
-        order = Order(
+        order = SandboxCommand(
             program=self._python,
             arguments=("-I", "-S", "-", json.dumps(task)),
             environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
-from portico.adapters.sandbox.probes.trying import CANARY, Marks
+from portico.adapters.sandbox.probes.runtime import CANARY, Marks
 from portico.adapters.sandbox.sandbox_process import to_its_end
 from portico.sandbox.core.profile import Limits
 

@@ -14,7 +14,15 @@ import subprocess
 from contextlib import suppress
 from typing import Final
 
-from portico.adapters.sandbox.probes.trying import CANARY, Held, Marks, attempt, found, kernel, read
+from portico.adapters.sandbox.probes.runtime import (
+    CANARY,
+    Held,
+    Marks,
+    attempt,
+    found,
+    kernel,
+    read,
+)
 
 _HERE, _FOLLOW = -100, 0x400
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from portico.adapters.sandbox.probes import host, kernel  # noqa: F401 # each adds its attempts
-from portico.adapters.sandbox.probes.trying import ATTEMPTS, Held, Marks
+from portico.adapters.sandbox.probes.runtime import ATTEMPTS, Held, Marks
 
 _PATIENCE: Final = 20.0
 _PUNISHED: Final = (signal.SIGSYS, signal.SIGXFSZ, signal.SIGKILL)

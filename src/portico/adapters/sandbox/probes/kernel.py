@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from typing import Final
 
-from portico.adapters.sandbox.probes.trying import Held, Marks, answers, attempt, kernel
+from portico.adapters.sandbox.probes.runtime import Held, Marks, answers, attempt, kernel
 
 _NEW_USER, _NEW_MOUNTS, _NEW_NETWORK, _NEW_PROCESSES = 0x10000000, 0x20000, 0x40000000, 0x20000000
 _CHILD_ENDED: Final = 17

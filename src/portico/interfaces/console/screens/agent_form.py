@@ -7,14 +7,14 @@ from typing import Final
 from portico.agents.core.agents import Agent, AgentSpec, Limits, ToolMode
 from portico.agents.core.model_requests import ModelInfo, ProviderState, Support
 from portico.agents.core.traces import RunTrace
-from portico.gateway.catalog import ToolLook
-from portico.gateway.core.catalog_snapshot import Standing, Tool
+from portico.gateway.catalog import ToolDetails
+from portico.gateway.core.catalog_snapshot import Tool, ToolStatus
 from portico.guard.core.rules import fits
 from portico.interfaces.console.formatting import money, short
 from portico.interfaces.console.forms import Form
 from portico.interfaces.console.screens.chat_view import STATUSES
 from portico.kernel.effect import Effect
-from portico.kernel.errors import Flaw
+from portico.kernel.errors import FieldError
 from portico.kernel.json import JsonObject, JsonValue
 
 _MOST: Final = 400
@@ -41,14 +41,14 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
+class ModelsView:
     """Models and providers, as they were when somebody last asked them."""
 
     models: Mapping[str, ModelInfo]
     providers: Mapping[str, ProviderState]
 
     @classmethod
-    def of(cls, models: Sequence[ModelInfo], providers: Sequence[ProviderState]) -> "Book":
+    def of(cls, models: Sequence[ModelInfo], providers: Sequence[ProviderState]) -> "ModelsView":
         return cls(
             {str(each.ref): each for each in models}, {each.name: each for each in providers}
         )
@@ -158,8 +158,8 @@ class Tree:
     """Of all that are chosen."""
 
 
-def live(looks: Iterable[ToolLook]) -> Sequence[Tool]:
-    return [look.tool for look in looks if look.standing is Standing.LIVE]
+def live(looks: Iterable[ToolDetails]) -> Sequence[Tool]:
+    return [look.tool for look in looks if look.status is ToolStatus.LIVE]
 
 
 def tree_of(
@@ -240,7 +240,7 @@ def _leaf(tool: Tool, ticked: Collection[str], chosen: Collection[str]) -> Leaf:
 
 def effect_word(effect: Effect) -> tuple[str, str]:
     """What it can do at most, and its tone."""
-    if effect.reads_only:
+    if effect.is_read_only:
         return "reads", ""
     return ("cannot be undone", "bad") if effect.destroys else ("writes", "warn")
 
@@ -278,7 +278,7 @@ def path_of(agent: Agent) -> str:
 
 
 def rows_of(
-    agents: Sequence[Agent], book: Book, tools: Sequence[Tool], last: Mapping[str, RunTrace]
+    agents: Sequence[Agent], book: ModelsView, tools: Sequence[Tool], last: Mapping[str, RunTrace]
 ) -> Sequence[Row]:
     return [_row(each, book, tools, last.get(each.name)) for each in agents]
 
@@ -291,7 +291,7 @@ def newest(runs: Iterable[RunTrace]) -> Mapping[str, RunTrace]:
     return found
 
 
-def _row(agent: Agent, book: Book, tools: Sequence[Tool], last: RunTrace | None) -> Row:
+def _row(agent: Agent, book: ModelsView, tools: Sequence[Tool], last: RunTrace | None) -> Row:
     spec = agent.spec
     its = [each for each in tools if fits(str(each.ref), spec.tools)]
     return Row(
@@ -335,7 +335,7 @@ class Draft:
     money: str = ""
     seconds: str = ""
     calls: str = ""
-    most_output: str = ""
+    max_output_tokens: str = ""
     temperature: str = ""
     label: str = ""
     tags: str = ""
@@ -363,7 +363,7 @@ class Draft:
         }
         limits: JsonObject = {name: value for name, value in numbers.items() if value != ""}
         others: dict[str, JsonValue] = {
-            "most_output": _whole(self.most_output),
+            "most_output": _whole(self.max_output_tokens),
             "temperature": _number(self.temperature),
             "label": self.label,
             "tool_mode": self.tool_mode,
@@ -383,7 +383,7 @@ class Draft:
 
 
 def draft_of_form(form: Form) -> Draft:
-    """Raises `BadForm`."""
+    """Raises `InvalidForm`."""
 
     def written(name: str, most: int = 2_000) -> str:
         return form.maybe(name, most=most) or ""
@@ -402,7 +402,7 @@ def draft_of_form(form: Form) -> Draft:
         money=written("money"),
         seconds=written("seconds"),
         calls=written("calls"),
-        most_output=written("most_output"),
+        max_output_tokens=written("most_output"),
         temperature=written("temperature"),
         label=written("label"),
         tags=written("tags"),
@@ -429,7 +429,7 @@ def draft_of_spec(spec: AgentSpec, tools: Collection[str], model: str = "") -> D
         money=f"{limits.money:f}",
         seconds=f"{limits.seconds:g}",
         calls=str(limits.calls),
-        most_output=str(spec.most_output),
+        max_output_tokens=str(spec.max_output_tokens),
         temperature="" if spec.temperature is None else f"{spec.temperature:g}",
         label=str(spec.label),
         tags=" ".join(spec.tags),
@@ -437,7 +437,7 @@ def draft_of_spec(spec: AgentSpec, tools: Collection[str], model: str = "") -> D
     )
 
 
-def wrong_at(flaws: Sequence[Flaw], draft: Draft) -> Mapping[str, Sequence[str]]:
+def wrong_at(flaws: Sequence[FieldError], draft: Draft) -> Mapping[str, Sequence[str]]:
     """By the field of the form at which each is said."""
     lists = {
         "tools": list(draft.patterns),

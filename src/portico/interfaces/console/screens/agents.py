@@ -12,18 +12,18 @@ from starlette.routing import Route
 from portico.agents.core.agents import Agent, AgentFilter, AgentSpec, AgentVersion, Change, ToolMode
 from portico.agents.core.errors import AgentRunNotFound
 from portico.agents.core.traces import RunTrace, TraceFilter
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest
 from portico.gateway.core.catalog_snapshot import Tool
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.formatting import NOTHING, as_json
 from portico.interfaces.console.forms import Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part, wants_part
+from portico.interfaces.console.page import PageContext, done, page, page_context, part, wants_part
 from portico.interfaces.console.page import once as another
 from portico.interfaces.console.screens.agent_form import (
     LONGEST,
-    Book,
     Draft,
+    ModelsView,
     draft_of_form,
     draft_of_spec,
     live,
@@ -35,7 +35,7 @@ from portico.interfaces.console.screens.agent_form import (
 )
 from portico.interfaces.console.screens.chat import LONGEST as LONGEST_MESSAGE
 from portico.interfaces.console.screens.chat import (
-    Heard,
+    MessageDelivery,
     Thread,
     begun,
     run_named,
@@ -45,7 +45,7 @@ from portico.interfaces.console.screens.chat import (
     trouble_part,
 )
 from portico.interfaces.http.problems import status_of
-from portico.kernel.errors import Flaw, PorticoError
+from portico.kernel.errors import FieldError, PorticoError
 from portico.kernel.json import JsonValue
 from portico.kernel.label import LEVELS
 from portico.kernel.principal import Principal
@@ -53,28 +53,30 @@ from portico.kernel.principal import Principal
 _RUNS: Final = 100
 
 
-def seat(desk: Desk, name: str) -> Principal:
+def seat(desk: PageContext, name: str) -> Principal:
     """Whoever looks at one agent, at a task of its own: an agent must not be less secret than what
     was read where it is made, and what was read elsewhere does not matter for it."""
     return desk.at(f"agent {name}")
 
 
-async def book_of(desk: Desk) -> Book:
+async def book_of(desk: PageContext) -> ModelsView:
     if not desk.caller.may(Scope.MODELS_READ):
-        return Book({}, {})
-    models = desk.house.models
-    return Book.of(await models.list_models(desk.caller), await models.list_providers(desk.caller))
+        return ModelsView({}, {})
+    models = desk.services.models
+    return ModelsView.of(
+        await models.list_models(desk.caller), await models.list_providers(desk.caller)
+    )
 
 
-async def tools_of(desk: Desk) -> Sequence[Tool]:
+async def tools_of(desk: PageContext) -> Sequence[Tool]:
     if not desk.caller.may(Scope.SERVERS_READ):
         return []
-    return live(await desk.house.gateway.list_tools(desk.caller))
+    return live(await desk.services.gateway.list_tools(desk.caller))
 
 
-async def last_runs(desk: Desk, agents: Sequence[Agent]) -> Mapping[str, RunTrace]:
+async def last_runs(desk: PageContext, agents: Sequence[Agent]) -> Mapping[str, RunTrace]:
     """Of those that the caller may see; the newest of all at once, the rest one by one."""
-    caller, listed = desk.at("agents"), desk.house.agents.list_traces
+    caller, listed = desk.at("agents"), desk.services.agents.list_traces
     found = dict(newest(await listed(caller, TraceFilter(), before=None, limit=_RUNS)))
     if sum(1 for _ in found) == 0:
         return {}
@@ -94,7 +96,7 @@ _SAID: Final = {
 }
 
 
-class Asked:
+class FormAction:
     """What a form asks for beside being saved: to look for tools, to open a server's."""
 
     def __init__(self, find: str = "", opened: Sequence[str] = ()) -> None:
@@ -106,10 +108,10 @@ async def new_page(
     request: Request,
     draft: Draft | None = None,
     problem: PorticoError | None = None,
-    asked: Asked | None = None,
+    asked: FormAction | None = None,
 ) -> Response:
-    desk = desk_of(request)
-    templates = desk.house.agents.list_templates()
+    desk = page_context(request)
+    templates = desk.services.agents.list_templates()
     chosen = request.query_params.get("from", "")
     template = next((each for each in templates if each.name == chosen), None)
     book, tools = await book_of(desk), await tools_of(desk)
@@ -130,11 +132,11 @@ async def one_page(
     request: Request,
     draft: Draft | None = None,
     problem: PorticoError | None = None,
-    asked: Asked | None = None,
+    asked: FormAction | None = None,
 ) -> Response:
-    desk, name = desk_of(request), request.path_params["name"]
+    desk, name = page_context(request), request.path_params["name"]
     caller = seat(desk, name)
-    agent = await desk.house.agents.show_agent(caller, name)
+    agent = await desk.services.agents.show_agent(caller, name)
     book, tools = await book_of(desk), await tools_of(desk)
     shown = draft or draft_of_spec(agent.spec, {str(each.ref) for each in tools})
     values = {
@@ -143,13 +145,13 @@ async def one_page(
         "action": path_of(agent),
         "warnings": await _warnings(desk, agent),
         "said": _SAID.get(request.query_params.get("done", "")),
-        "base_url": desk.house.use.base_url,
+        "base_url": desk.services.use.base_url,
     }
     status = 200 if problem is None else status_of(problem)
     return await page(request, "agents/agent.html", values, title=agent.name, status=status)
 
 
-async def tried(desk: Desk, agent: Agent, run: str | None) -> dict[str, Any]:
+async def tried(desk: PageContext, agent: Agent, run: str | None) -> dict[str, Any]:
     """What the chat beside the form is drawn with."""
     thread: Thread | None = None
     if run is not None:
@@ -167,14 +169,14 @@ async def tried(desk: Desk, agent: Agent, run: str | None) -> dict[str, Any]:
 
 
 def _form(
-    desk: Desk,
-    known: tuple[Book, Sequence[Tool]],
+    desk: PageContext,
+    known: tuple[ModelsView, Sequence[Tool]],
     draft: Draft,
     problem: PorticoError | None,
-    asked: Asked | None,
+    asked: FormAction | None,
 ) -> dict[str, Any]:
-    (book, tools), wanted = known, asked or Asked()
-    flaws: Sequence[Flaw] = () if problem is None else problem.flaws
+    (book, tools), wanted = known, asked or FormAction()
+    flaws: Sequence[FieldError] = () if problem is None else problem.field_errors
     wrong: Mapping[str, Sequence[str]] = wrong_at(flaws, draft)
     labels = [name for name, level in LEVELS.items() if level <= desk.caller.clearance.level]
     return {
@@ -192,12 +194,12 @@ def _form(
     }
 
 
-async def _warnings(desk: Desk, agent: Agent) -> Sequence[Flaw]:
-    return await desk.house.agents.check_agent.warnings(seat(desk, agent.name), agent.spec)
+async def _warnings(desk: PageContext, agent: Agent) -> Sequence[FieldError]:
+    return await desk.services.agents.check_agent.warnings(seat(desk, agent.name), agent.spec)
 
 
 async def make(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     draft = draft_of_form(form)
     if (asked := _only_looks(form)) is not None:
         return await new_page(request, draft, None, asked)
@@ -208,25 +210,25 @@ async def make(request: Request) -> Response:
     return done(path, "made")
 
 
-async def _made(desk: Desk, draft: Draft, once: str | None) -> str:
+async def _made(desk: PageContext, draft: Draft, once: str | None) -> str:
     """Where it is then. Raises what making one raises."""
-    caller, use = seat(desk, once or another(desk)), desk.house.agents
+    caller, use = seat(desk, once or another(desk)), desk.services.agents
 
-    async def action() -> Answer:
+    async def action() -> StoredResponse:
         spec = await use.check_agent.read(caller, draft.as_json())
-        return Answer({"path": path_of(await use.create_agent(caller, spec))})
+        return StoredResponse({"path": path_of(await use.create_agent(caller, spec))})
 
-    ask = Ask("agents.make", draft.as_json(), once)
-    return str((await desk.house.use.do_once(desk.caller, ask, action)).body["path"])
+    ask = WriteRequest("agents.make", draft.as_json(), once)
+    return str((await desk.services.use.do_once(desk.caller, ask, action)).body["path"])
 
 
 async def change(request: Request) -> Response:
     """Save: as the next version, if nobody has saved another since this one was read."""
-    desk, name, form = desk_of(request), request.path_params["name"], await form_of(request)
+    desk, name, form = page_context(request), request.path_params["name"], await form_of(request)
     draft = draft_of_form(form)
     if (asked := _only_looks(form)) is not None:
         return await one_page(request, draft, None, asked)
-    caller, use = seat(desk, name), desk.house.agents
+    caller, use = seat(desk, name), desk.services.agents
     try:
         was = form.whole("was", least=1)
         spec = await use.check_agent.read(caller, draft.as_json())
@@ -239,43 +241,43 @@ async def change(request: Request) -> Response:
 
 
 async def bring_in(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     try:
         text, instead = form.text("toml", most=LONGEST), form.ticked("replace")
         caller = seat(desk, form.once or another(desk))
-        made = await desk.house.agents.import_agent(caller, text, replace=instead)
+        made = await desk.services.agents.import_agent(caller, text, replace=instead)
     except PorticoError as problem:
         return await new_page(request, None, problem)
     return done(path_of(made), "made")
 
 
 async def restore(request: Request) -> Response:
-    desk, name, form = desk_of(request), request.path_params["name"], await form_of(request)
+    desk, name, form = page_context(request), request.path_params["name"], await form_of(request)
     number = form.whole("version", least=1) or 1
-    restored = await desk.house.agents.restore_version(seat(desk, name), name, number)
+    restored = await desk.services.agents.restore_version(seat(desk, name), name, number)
     return done(path_of(restored), "restored")
 
 
 async def duplicate(request: Request) -> Response:
-    desk, name, form = desk_of(request), request.path_params["name"], await form_of(request)
+    desk, name, form = page_context(request), request.path_params["name"], await form_of(request)
     try:
         new_name = form.text("new_name", most=60)
-        made = await desk.house.agents.duplicate_agent(seat(desk, name), name, new_name)
+        made = await desk.services.agents.duplicate_agent(seat(desk, name), name, new_name)
     except PorticoError as problem:
         return await one_page(request, None, problem)
     return done(path_of(made), "duplicated")
 
 
 async def remove(request: Request) -> Response:
-    desk, name = desk_of(request), request.path_params["name"]
-    await desk.house.agents.remove_agent(seat(desk, name), name)
+    desk, name = page_context(request), request.path_params["name"]
+    await desk.services.agents.remove_agent(seat(desk, name), name)
     return done("/agents", "removed")
 
 
 async def try_it(request: Request) -> Response:
     """A run of the agent as it is saved, in the pane beside its form."""
-    desk, name, form = desk_of(request), request.path_params["name"], await form_of(request)
-    agent = await desk.house.agents.show_agent(seat(desk, name), name)
+    desk, name, form = page_context(request), request.path_params["name"], await form_of(request)
+    agent = await desk.services.agents.show_agent(seat(desk, name), name)
     try:
         message = form.text("message", most=LONGEST_MESSAGE)
         heard = await _heard(desk, agent, message, form)
@@ -290,21 +292,21 @@ async def try_it(request: Request) -> Response:
     return part(request, "agents/_try.html", await tried(desk, agent, str(heard.run)))
 
 
-async def _heard(desk: Desk, agent: Agent, message: str, form: Form) -> Heard:
+async def _heard(desk: PageContext, agent: Agent, message: str, form: Form) -> MessageDelivery:
     run = form.maybe("run", most=60)
     if run is not None and not form.ticked("anew"):
         return await said_to(desk, run_named(run), message, once=form.once)
-    return Heard(await begun(desk, str(agent.id), message, once=form.once))
+    return MessageDelivery(await begun(desk, str(agent.id), message, once=form.once))
 
 
-def _only_looks(form: Form) -> Asked | None:
+def _only_looks(form: Form) -> FormAction | None:
     """Whether the form is only to be drawn again: with what is looked for, or with the tools of one
     more server."""
     opened = form.many("opened", most=200)
     more = form.many("open", most=1)
     find = form.maybe("find", most=100) or ""
     if more or form.ticked("look"):
-        return Asked(find, [*opened, *more])
+        return FormAction(find, [*opened, *more])
     return None
 
 
@@ -387,9 +389,9 @@ _SAID_IN_LIST: Final = {"removed": "The agent is gone. Its runs stay on the reco
 
 
 async def show(request: Request) -> Response:
-    desk, asked = desk_of(request), request.query_params
+    desk, asked = page_context(request), request.query_params
     text = asked.get("q", "").strip()[:200]
-    found = await desk.house.agents.list_agents(
+    found = await desk.services.agents.list_agents(
         desk.caller, AgentFilter(text=text or None), after=asked.get("after"), limit=_PAGE
     )
     last = await last_runs(desk, found) if found else {}
@@ -398,7 +400,7 @@ async def show(request: Request) -> Response:
         "next": found[-1].name if len(found) == _PAGE else None,
         "text": text,
         "first": asked.get("after") is None,
-        "templates": desk.house.agents.list_templates(),
+        "templates": desk.services.agents.list_templates(),
         "said": _SAID_IN_LIST.get(asked.get("done", "")),
     }
     return await page(request, "agents/page.html", values, title="Agents")
@@ -413,8 +415,8 @@ async def show_one(request: Request) -> Response:
 
 
 async def show_versions(request: Request) -> Response:
-    desk, name = desk_of(request), request.path_params["name"]
-    caller, agents = seat(desk, name), desk.house.agents
+    desk, name = page_context(request), request.path_params["name"]
+    caller, agents = seat(desk, name), desk.services.agents
     agent = await agents.show_agent(caller, name)
     found = await agents.list_versions(caller, name)
     numbers = [each.number for each in found]
@@ -433,10 +435,10 @@ async def show_versions(request: Request) -> Response:
 
 
 async def export(request: Request) -> Response:
-    desk, name = desk_of(request), request.path_params["name"]
+    desk, name = page_context(request), request.path_params["name"]
     caller = seat(desk, name)
-    agent = await desk.house.agents.show_agent(caller, name)
-    text = await desk.house.agents.export_agent(caller, name)
+    agent = await desk.services.agents.show_agent(caller, name)
+    text = await desk.services.agents.export_agent(caller, name)
     headers = {"Content-Disposition": f'attachment; filename="{agent.name}.toml"'}
     return Response(text.encode(errors="replace"), headers=headers, media_type="application/toml")
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from portico.guard.core.access_request import Action, Allowed, Decision, Denied, NeedsApproval
 from portico.guard.core.approvals import AnswerKind, Approval, Outcome, Status, check_answerer
-from portico.guard.core.policy import DANGER_WORDS, TAINT, Danger, Explanation, Mark
+from portico.guard.core.policy import DANGER_WORDS, TAINT, ArgumentWarning, Danger, Explanation
 from portico.interfaces.console.formatting import as_json
 from portico.kernel.effect import EFFECT_WORDS, Effect
 from portico.kernel.errors import PorticoError
@@ -175,7 +175,7 @@ class Diff:
 
 
 def table(
-    arguments: JsonObject, marks: Sequence[Mark], before: JsonObject | None = None
+    arguments: JsonObject, marks: Sequence[ArgumentWarning], before: JsonObject | None = None
 ) -> Sequence[Argument]:
     """Each single value under its path; `before` are those of the request that it replaces."""
     why, compared = (
@@ -214,7 +214,7 @@ def _row(
     )
 
 
-def first_risk(arguments: JsonObject, marks: Sequence[Mark]) -> Argument | None:
+def first_risk(arguments: JsonObject, marks: Sequence[ArgumentWarning]) -> Argument | None:
     """What a list says of it in one line."""
     return next((row for row in table(arguments, marks) if row.risks), None)
 
@@ -263,7 +263,7 @@ def _change(line: str) -> DiffLine:
     return DiffLine("place", line) if kind is None else DiffLine(kind, line[1:])
 
 
-def _risks(marks: Sequence[Mark]) -> Mapping[str, tuple[str, ...]]:
+def _risks(marks: Sequence[ArgumentWarning]) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for mark in marks:
         word = DANGER_WORDS.get(mark.why, str(mark.why))
@@ -314,7 +314,7 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class AnswerView:
     """What was answered."""
 
     told: str
@@ -326,13 +326,13 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RequestView:
     id: str
     kind: str
     tool: str
     tool_path: str | None
     server: str
-    asker: str
+    requester: str
     asker_kind: str
     key: str | None
     effect: Badge
@@ -370,7 +370,7 @@ class Asked:
     hides: bool
     """Part of the arguments is not shown, and would be lost by editing them."""
     json: str
-    given: Given | None
+    given: AnswerView | None
     outcome_by: str | None
     ended_at: datetime | None
     error: str | None
@@ -388,21 +388,21 @@ class Asked:
 
 def asked(
     approval: Approval, caller: Principal, now: datetime, replaced: Approval | None = None
-) -> Asked:
+) -> RequestView:
     """`replaced` is the one that somebody has approved this one in place of."""
     lowered = approval.action is Action.DECLASSIFY
     waits = approval.status_at(now) is Status.WAITING
     waiter, text = approval.waiter, seen_json(approval.arguments)
     run = approval.run if waiter is None else waiter.run
-    return Asked(
+    return RequestView(
         id=str(approval.id),
         kind=kind_of(approval),
         tool=seen(approval.tool),
         tool_path=None if lowered else f"/tools/{quote(approval.tool, safe='')}",
         server=seen(approval.server),
-        asker=seen(approval.asker.name),
-        asker_kind=str(approval.asker.kind),
-        key=approval.asker.key,
+        requester=seen(approval.requester.name),
+        asker_kind=str(approval.requester.kind),
+        key=approval.requester.key,
         effect=effect_badge(approval.effect),
         effect_words=_clause(approval.effect),
         state=state_badge(approval, now),
@@ -421,7 +421,7 @@ def asked(
         text=_text(approval) if lowered else None,
         before=[_earlier(each) for each in approval.before],
         waits=waits,
-        own=approval.asker.id == caller.id,
+        own=approval.requester.id == caller.id,
         unsure=uncertain(approval),
         refusal=_refusal(caller, approval),
         lasting=AnswerKind.ALWAYS in approval.answers and not lowered,
@@ -502,7 +502,7 @@ def grants_of(approval: Approval, kind: AnswerKind) -> str:
     if kind not in {AnswerKind.RUN, AnswerKind.ALWAYS}:
         return ""
     since = "In this task, for up to 8 hours," if kind is AnswerKind.RUN else "From now on"
-    who, tool = seen(approval.asker.name), seen(approval.tool)
+    who, tool = seen(approval.requester.name), seen(approval.tool)
     what = f"{since} {who} may use {tool} with whatever arguments, without asking"
     if not approval.tainted:
         return f"{what}, until its task has read strangers' words."
@@ -510,11 +510,11 @@ def grants_of(approval: Approval, kind: AnswerKind) -> str:
     return f"{what}, also after it has read strangers' words{read}."
 
 
-def _given(approval: Approval) -> Given | None:
+def _given(approval: Approval) -> AnswerView | None:
     given = approval.answered
     if given is None:
         return None
-    return Given(
+    return AnswerView(
         told=ANSWERED[given.kind],
         by=seen(given.by_name),
         via=str(given.via),
@@ -552,7 +552,7 @@ class Why:
 
 def whom(approval: Approval) -> str:
     """As the explanation wants it: a key has a task of its own, so it is asked for by that."""
-    asker = approval.asker
+    asker = approval.requester
     return f"key:{asker.key}" if asker.key is not None else str(asker.id)
 
 
@@ -560,8 +560,8 @@ def why(found: Explanation) -> Why:
     context = found.context
     strangers = ", and what strangers wrote" if context.untrusted else ""
     return Why(
-        who=seen(found.act.caller.name),
-        tool=seen(found.act.aim.tool),
+        who=seen(found.access_request.caller.name),
+        tool=seen(found.access_request.target.tool),
         decision=decided(found.decision),
         rule=seen(found.decision.rule),
         reason=sentence(found.decision.reason),

@@ -12,18 +12,18 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from portico.engine.core.errors import BadCursor
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask
+from portico.engine.core.errors import InvalidCursor
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Status, Via, answer_kind, resolution
 from portico.guard.core.errors import ApprovalNotFound
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context, part
 from portico.interfaces.console.screens.approval_view import (
-    Asked,
     Badge,
+    RequestView,
     asked,
     effect_badge,
     first_risk,
@@ -39,24 +39,24 @@ from portico.interfaces.console.screens.approval_view import (
 from portico.interfaces.http.problems import status_of
 from portico.interfaces.http.shapes import next_cursor, position
 from portico.kernel.errors import PorticoError
-from portico.kernel.ids import ApprovalId, BadId
+from portico.kernel.ids import ApprovalId, InvalidId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label
 
 
 def written(text: str) -> JsonObject:
-    """What somebody has typed as arguments. Raises `BadForm`."""
+    """What somebody has typed as arguments. Raises `InvalidForm`."""
     try:
         value: JsonValue = json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, letter {error.colno}: {error.msg}"
-        raise BadForm("arguments", f"is not JSON: {where}") from error
+        raise InvalidForm("arguments", f"is not JSON: {where}") from error
     except RecursionError as error:
-        raise BadForm("arguments", "is nested too deep") from error
+        raise InvalidForm("arguments", "is nested too deep") from error
     except ValueError as error:  # of our own two hooks
-        raise BadForm("arguments", str(error)) from error
+        raise InvalidForm("arguments", str(error)) from error
     if not isinstance(value, dict):
-        raise BadForm("arguments", "must be an object: { … }")
+        raise InvalidForm("arguments", "must be an object: { … }")
     return value
 
 
@@ -106,7 +106,7 @@ class Row:
     path: str
     tool: str
     kind: str
-    asker: str
+    requester: str
     asker_kind: str
     effect: Badge
     state: Badge
@@ -127,7 +127,7 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Queue:
+class ApprovalQueue:
     show: Show
     unsure: Sequence[Row]
     """Of which nobody knows whether they were made."""
@@ -195,8 +195,8 @@ def row(approval: Approval, show: Show, now: datetime, marked: ApprovalId | None
         path=address(f"/inbox/{approval.id}", show),
         tool=seen(approval.tool),
         kind=kind_of(approval),
-        asker=seen(approval.asker.name),
-        asker_kind=str(approval.asker.kind),
+        requester=seen(approval.requester.name),
+        asker_kind=str(approval.requester.kind),
         effect=effect_badge(approval.effect),
         state=state_badge(approval, now),
         label=approval.label,
@@ -218,21 +218,21 @@ def approval_of(request: Request) -> ApprovalId:
     text = str(request.path_params["approval"])
     try:
         return ApprovalId.parse(text)
-    except BadId as error:
+    except InvalidId as error:
         raise ApprovalNotFound(text[:40]) from error
 
 
-async def queue_of(desk: Desk, request: Request, marked: ApprovalId | None) -> Queue:
-    """Raises `NotPermitted`, `BadCursor`."""
+async def queue_of(desk: PageContext, request: Request, marked: ApprovalId | None) -> ApprovalQueue:
+    """Raises `NotPermitted`, `InvalidCursor`."""
     show, after = show_of(request.query_params.get("show")), request.query_params.get("after")
     return await queue(desk, show, after, marked)
 
 
 async def queue(
-    desk: Desk, show: Show, after: str | None = None, marked: ApprovalId | None = None
-) -> Queue:
+    desk: PageContext, show: Show, after: str | None = None, marked: ApprovalId | None = None
+) -> ApprovalQueue:
     """Where none is marked, the first is."""
-    found = await desk.house.gateway.approvals.list_approvals(
+    found = await desk.services.gateway.approvals.list_approvals(
         desk.at(PLACE), statuses=STATUSES[show], before=_before(after), limit=_MOST
     )
     unsure = await _unsure(desk) if show is Show.WAITING and after is None else []
@@ -240,7 +240,7 @@ async def queue(
     listed = ordered(found, desk.now)
     marked = marked or next((each.id for each in (*unsure, *listed)), None)
     open_one = None if marked is None else str(marked)
-    return Queue(
+    return ApprovalQueue(
         show=show,
         unsure=[row(each, show, desk.now, marked) for each in unsure],
         rows=[row(each, show, desk.now, marked) for each in listed],
@@ -251,19 +251,19 @@ async def queue(
     )
 
 
-async def _unsure(desk: Desk) -> list[Approval]:
+async def _unsure(desk: PageContext) -> list[Approval]:
     """To whoever could say what became of them."""
     if not desk.caller.may(Scope.APPROVALS_ANSWER):
         return []
-    found = await desk.house.gateway.approvals.list_approvals(
+    found = await desk.services.gateway.approvals.list_approvals(
         desk.at(PLACE), statuses=[Status.APPROVED], limit=_LOOKED_THROUGH
     )
     return [each for each in found if uncertain(each)]
 
 
-async def opened(desk: Desk, approval: ApprovalId) -> Asked:
+async def opened(desk: PageContext, approval: ApprovalId) -> RequestView:
     """Raises `ApprovalNotFound`."""
-    look = desk.house.gateway.approvals.show_approval
+    look = desk.services.gateway.approvals.show_approval
     found = await look(desk.at(PLACE), approval)
     replaced: Approval | None = None
     if found.replaces is not None:
@@ -277,17 +277,17 @@ async def opened(desk: Desk, approval: ApprovalId) -> Asked:
 def marked_of(request: Request) -> ApprovalId | None:
     try:
         return ApprovalId.parse(request.query_params.get("marked", ""))
-    except BadId:
+    except InvalidId:
         return None
 
 
 def _before(after: str | None) -> ApprovalId | None:
-    """Raises `BadCursor`."""
+    """Raises `InvalidCursor`."""
     start = position(after)
     try:
         return None if start is None else ApprovalId.parse(start)
-    except BadId as error:
-        raise BadCursor from error
+    except InvalidId as error:
+        raise InvalidCursor from error
 
 
 _MOST_JSON: Final = 500_000
@@ -305,37 +305,37 @@ _SAID: Final = {
 
 
 async def show(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     listed = await queue_of(desk, request, None)
     first = None if listed.first is None else ApprovalId.parse(listed.first)
     return await _drawn(request, desk, listed, first, in_list=True)
 
 
 async def show_one(request: Request) -> Response:
-    desk, approval = desk_of(request), approval_of(request)
+    desk, approval = page_context(request), approval_of(request)
     return await _drawn(request, desk, await queue_of(desk, request, approval), approval)
 
 
 async def show_list(request: Request) -> Response:
-    listed = await queue_of(desk_of(request), request, marked_of(request))
+    listed = await queue_of(page_context(request), request, marked_of(request))
     return part(request, "inbox/_list.html", {"queue": listed})
 
 
 async def show_part(request: Request) -> Response:
-    desk, approval = desk_of(request), approval_of(request)
+    desk, approval = page_context(request), approval_of(request)
     return part(request, "inbox/_detail.html", await _detail(desk, approval))
 
 
 async def show_arguments(request: Request) -> Response:
     """All of them, as text."""
-    desk = desk_of(request)
+    desk = page_context(request)
     found = await opened(desk, approval_of(request))
     return PlainTextResponse(found.json.encode(errors="replace"))
 
 
 async def show_why(request: Request) -> Response:
     """Raises `ApprovalNotFound`."""
-    desk, gateway = desk_of(request), desk_of(request).house.gateway
+    desk, gateway = page_context(request), page_context(request).services.gateway
     found = await gateway.approvals.show_approval(desk.at(PLACE), approval_of(request))
     try:
         told = why(await gateway.policy.explain(desk.caller, whom(found), found.tool))
@@ -345,7 +345,7 @@ async def show_why(request: Request) -> Response:
 
 
 async def answer(request: Request) -> Response:
-    desk, approval, form = desk_of(request), approval_of(request), await form_of(request)
+    desk, approval, form = page_context(request), approval_of(request), await form_of(request)
     try:
         kind = answer_kind(form.maybe("answer", most=20) or "")
         reply = Reply(kind=kind, via=Via.WEB, reason=_reason(form), pattern=_pattern(form, kind))
@@ -358,7 +358,7 @@ async def answer(request: Request) -> Response:
 
 async def edit(request: Request) -> Response:
     """Yes, but with other arguments."""
-    desk, approval, form = desk_of(request), approval_of(request), await form_of(request)
+    desk, approval, form = page_context(request), approval_of(request), await form_of(request)
     typed = form.maybe("arguments", most=_MOST_JSON) or ""
     try:
         reply = Reply(kind=AnswerKind.ONCE, via=Via.WEB, arguments=written(typed))
@@ -370,8 +370,8 @@ async def edit(request: Request) -> Response:
 
 
 async def resolve(request: Request) -> Response:
-    desk, approval, form = desk_of(request), approval_of(request), await form_of(request)
-    gateway = desk.house.gateway
+    desk, approval, form = page_context(request), approval_of(request), await form_of(request)
+    gateway = desk.services.gateway
     try:
         outcome = resolution(form.maybe("outcome", most=20) or "")
         following = await _following(desk, approval)
@@ -382,17 +382,17 @@ async def resolve(request: Request) -> Response:
 
 
 async def withdraw(request: Request) -> Response:
-    desk, approval = desk_of(request), approval_of(request)
+    desk, approval = page_context(request), approval_of(request)
     following = await _following(desk, approval)
-    await desk.house.gateway.approvals.withdraw_approval(desk.caller, approval)
+    await desk.services.gateway.approvals.withdraw_approval(desk.caller, approval)
     return done(following, "withdrawn")
 
 
 def _reason(form: Form) -> str | None:
-    """Raises `BadForm`."""
+    """Raises `InvalidForm`."""
     reason = form.maybe("reason", most=500)
     if reason is not None and not reason.isprintable():
-        raise BadForm("reason", "must be plain text on one line")
+        raise InvalidForm("reason", "must be plain text on one line")
     return reason
 
 
@@ -400,7 +400,7 @@ def _pattern(form: Form, kind: AnswerKind) -> str | None:
     return form.maybe("pattern", most=200) if kind is AnswerKind.ALWAYS else None
 
 
-async def _answered(desk: Desk, approval: ApprovalId, reply: Reply, form: Form) -> None:
+async def _answered(desk: PageContext, approval: ApprovalId, reply: Reply, form: Form) -> None:
     asked: JsonObject = {
         "approval": str(approval),
         "answer": str(reply.kind),
@@ -409,14 +409,16 @@ async def _answered(desk: Desk, approval: ApprovalId, reply: Reply, form: Form) 
         "arguments": reply.arguments,
     }
 
-    async def action() -> Answer:
-        answer_approval = desk.house.gateway.approvals.answer_approval
-        return Answer({"id": str((await answer_approval(desk.caller, approval, reply)).id)})
+    async def action() -> StoredResponse:
+        answer_approval = desk.services.gateway.approvals.answer_approval
+        return StoredResponse({"id": str((await answer_approval(desk.caller, approval, reply)).id)})
 
-    await desk.house.use.do_once(desk.caller, Ask("web.approvals.answer", asked, form.once), action)
+    await desk.services.use.do_once(
+        desk.caller, WriteRequest("web.approvals.answer", asked, form.once), action
+    )
 
 
-async def _following(desk: Desk, approval: ApprovalId) -> str:
+async def _following(desk: PageContext, approval: ApprovalId) -> str:
     """Where to look once this one is answered: at the next that waits."""
     try:
         listed = await queue(desk, Show.WAITING)
@@ -428,7 +430,7 @@ async def _following(desk: Desk, approval: ApprovalId) -> str:
 
 async def _again(
     request: Request,
-    desk: Desk,
+    desk: PageContext,
     approval: ApprovalId,
     problem: PorticoError,
     *,
@@ -441,8 +443,8 @@ async def _again(
 
 async def _drawn(  # noqa: PLR0913 # each is a part of the page
     request: Request,
-    desk: Desk,
-    listed: Queue,
+    desk: PageContext,
+    listed: ApprovalQueue,
     approval: ApprovalId | None,
     *,
     in_list: bool = False,
@@ -459,7 +461,7 @@ async def _drawn(  # noqa: PLR0913 # each is a part of the page
 
 
 async def _detail(
-    desk: Desk,
+    desk: PageContext,
     approval: ApprovalId | None,
     *,
     problem: PorticoError | None = None,

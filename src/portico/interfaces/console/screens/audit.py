@@ -13,15 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from portico.engine.core.errors import BadCursor
-from portico.guard.audit import Found, Wanted
+from portico.engine.core.errors import InvalidCursor
+from portico.guard.audit import AuditFilter, ChainedEntry
 from portico.guard.core.audit import Head, Link, Verdict, link_line
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.page import Desk, desk_of, page
+from portico.interfaces.console.page import PageContext, page, page_context
 from portico.interfaces.http.shapes import opaque, position
-from portico.kernel.ids import BadId, PrincipalId
+from portico.kernel.ids import InvalidId, PrincipalId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.kernel.label import BadLabel, Label
+from portico.kernel.label import InvalidLabel, Label
 
 _GOOD: Final = frozenset({"allowed", "accepted", "used", "launch_approved", "tools_accepted"})
 _BAD: Final = frozenset({"denied", "limited", "quarantined", "revoked", "expired", "removed"})
@@ -77,7 +77,7 @@ class Line:
     rule_path: str | None
     """Of the request whose answer it was."""
     reason: str | None
-    facts: JsonObject
+    details: JsonObject
     hash: str
 
 
@@ -91,7 +91,7 @@ class Checked:
     findings: Sequence[str]
 
 
-def line(found: Found) -> Line:
+def line(found: ChainedEntry) -> Line:
     """Whatever somebody has written there: what is not as it should be is shown as it is."""
     act = _object(found.entry.get("act"))
     facts = _object(act.get("facts"))
@@ -114,7 +114,7 @@ def line(found: Found) -> Line:
         rule=_text(act.get("rule")),
         rule_path=_rule_path(_text(act.get("rule")) or ""),
         reason=_text(act.get("reason")),
-        facts=facts or {"entry": found.link.text.decode(errors="replace")},
+        details=facts or {"entry": found.link.text.decode(errors="replace")},
         hash=found.link.hash.hex(),
     )
 
@@ -207,7 +207,7 @@ def _label(facts: JsonObject) -> Label | None:
         if isinstance(value, str):
             try:
                 return Label.parse(value)
-            except BadLabel:
+            except InvalidLabel:
                 continue
     return None
 
@@ -256,13 +256,13 @@ _KINDS: Final = (
 
 
 async def show(request: Request) -> Response:
-    return await _drawn(request, desk_of(request))
+    return await _drawn(request, page_context(request))
 
 
 async def verify(request: Request) -> Response:
     """To its end: what it came to is shown, and is an entry itself."""
-    desk = desk_of(request)
-    steps = await desk.house.use.verify_audit(desk.caller)
+    desk = page_context(request)
+    steps = await desk.services.use.verify_audit(desk.caller)
     verdict: Verdict | None = None
     async with aclosing(steps):
         async for step in steps:
@@ -272,8 +272,8 @@ async def verify(request: Request) -> Response:
 
 async def export(request: Request) -> Response:
     """All of it, oldest first, a line each: `portico audit verify --file` checks it anywhere."""
-    desk = desk_of(request)
-    pieces = await desk.house.use.export_audit(desk.caller)
+    desk = page_context(request)
+    pieces = await desk.services.use.export_audit(desk.caller)
     return StreamingResponse(
         _lines(pieces),
         media_type="application/x-ndjson",
@@ -287,11 +287,11 @@ async def _lines(pieces: AsyncGenerator[Sequence[Link], None]) -> AsyncIterator[
             yield "".join(map(link_line, links))
 
 
-async def _drawn(request: Request, desk: Desk, result: Checked | None = None) -> Response:
-    use, caller, query = desk.house.use, desk.caller, request.query_params
+async def _drawn(request: Request, desk: PageContext, result: Checked | None = None) -> Response:
+    use, caller, query = desk.services.use, desk.caller, request.query_params
     action, who = query.get("action", "").strip()[:100], query.get("who", "").strip()[:40]
     people = await _people(desk)
-    wanted = Wanted(action=_beginning(action), principal=_principal_typed(who))
+    wanted = AuditFilter(action=_beginning(action), principal=_principal_typed(who))
     after = _number(position(query.get("after")))
     found = await use.read_audit(caller, wanted, onward=after, limit=_MOST)
     head = await use.show_audit_head(caller)
@@ -321,14 +321,14 @@ def _beginning(action: str) -> str | None:
 def _principal_typed(text: str) -> PrincipalId | None:
     try:
         return PrincipalId.parse(text) if text else None
-    except BadId:
+    except InvalidId:
         return None
 
 
-async def _people(desk: Desk) -> list[tuple[str, str]]:
+async def _people(desk: PageContext) -> list[tuple[str, str]]:
     if not desk.caller.may(Scope.PRINCIPALS_READ):
         return []
-    found = await desk.house.use.list_principals(desk.caller, after=None, limit=_PEOPLE)
+    found = await desk.services.use.list_principals(desk.caller, after=None, limit=_PEOPLE)
     return [(str(each.id), f"{each.name} ({each.kind})") for each in found]
 
 
@@ -339,11 +339,11 @@ def _address(action: str, who: str, after: str | None = None) -> str:
 
 
 def _number(text: str | None) -> int | None:
-    """Raises `BadCursor`."""
+    """Raises `InvalidCursor`."""
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal()) or not 0 < int(text) <= _LARGEST:
-        raise BadCursor
+        raise InvalidCursor
     return int(text)
 
 

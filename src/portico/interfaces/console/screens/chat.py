@@ -13,13 +13,13 @@ from starlette.routing import Route
 
 from portico.agents.core.agents import Agent, AgentFilter
 from portico.agents.core.errors import AgentRunNotFound, AgentRunOver
-from portico.agents.core.events import ToolWaits
+from portico.agents.core.events import ToolCallAwaitingApproval
 from portico.agents.core.traces import AgentRunStatus, RunTrace, TraceFilter, WholeTrace, opening
-from portico.agents.runs import AgentRunWish
-from portico.engine.core.errors import BadCursor, RunNotOver
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask as IdempotencyAsk
-from portico.gateway.core.catalog_snapshot import Standing
+from portico.agents.runs import AgentRunSpec
+from portico.engine.core.errors import InvalidCursor, RunNotOver
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest as IdempotencyAsk
+from portico.gateway.core.catalog_snapshot import ToolStatus
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Status, Via
 from portico.guard.core.errors import ApprovalNotFound
@@ -28,11 +28,11 @@ from portico.guard.core.rules import fits
 from portico.interfaces.console.forms import Form, form_of
 from portico.interfaces.console.live import TalkTopic, chat_place
 from portico.interfaces.console.page import (
-    Desk,
+    PageContext,
     PageNotFound,
-    desk_of,
     done,
     page,
+    page_context,
     part,
     wants_part,
 )
@@ -42,10 +42,10 @@ from portico.interfaces.console.screens.chat_view import (
     ITEMS,
     ROOM,
     STATUSES,
-    Ask,
+    ApprovalPrompt,
     Chats,
     Mine,
-    Stretch,
+    RunSection,
     Suggestion,
     ask_of,
     ask_of_others,
@@ -60,7 +60,7 @@ from portico.interfaces.console.screens.chat_view import (
 )
 from portico.interfaces.http.problems import status_of
 from portico.kernel.errors import PorticoError
-from portico.kernel.ids import ApprovalId, BadId, RunId
+from portico.kernel.ids import ApprovalId, InvalidId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import LEVELS, Label
 from portico.kernel.principal import Principal
@@ -103,12 +103,12 @@ class Thread:
     trace: WholeTrace
     """Of its last run."""
     head: Head
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[RunSection, ...]
     """Oldest first: a talk is a run that continues another."""
     earlier: str | None
     topic: str | None
     """What is followed; nothing of one that is over."""
-    asks: Mapping[str, Sequence[Ask]]
+    asks: Mapping[str, Sequence[ApprovalPrompt]]
     """By the step that waits."""
     past: bool
     """Not its end is shown, but what was said some time before."""
@@ -118,23 +118,23 @@ def run_named(text: str) -> RunId:
     """Raises `AgentRunNotFound`."""
     try:
         return RunId.parse(text)
-    except BadId as error:
+    except InvalidId as error:
         raise AgentRunNotFound(text[:64]) from error
 
 
-def seat(desk: Desk, run: RunId) -> Principal:
+def seat(desk: PageContext, run: RunId) -> Principal:
     """Whoever looks, at the task of this chat."""
     return desk.at(chat_place(run))
 
 
-async def trace_of(desk: Desk, run: RunId) -> WholeTrace:
+async def trace_of(desk: PageContext, run: RunId) -> WholeTrace:
     """Raises `AgentRunNotFound`."""
-    return await desk.house.agents.show_trace(seat(desk, run), run)
+    return await desk.services.agents.show_trace(seat(desk, run), run)
 
 
-async def thread_of(desk: Desk, run: RunId, at: str | None = None) -> Thread:
+async def thread_of(desk: PageContext, run: RunId, at: str | None = None) -> Thread:
     """The end of a talk; or, `at` where a page of it began, what comes before that. Raises
-    `AgentRunNotFound`, `BadCursor`."""
+    `AgentRunNotFound`, `InvalidCursor`."""
     trace = await trace_of(desk, run)
     asks = await asks_of(desk, trace)
     head = head_of(desk, trace, asks)
@@ -152,18 +152,21 @@ async def thread_of(desk: Desk, run: RunId, at: str | None = None) -> Thread:
 
 
 async def _stretches(
-    desk: Desk, newest: WholeTrace, at: str | None, asks: Mapping[str, Sequence[Ask]]
-) -> tuple[Sequence[Stretch], str | None]:
+    desk: PageContext,
+    newest: WholeTrace,
+    at: str | None,
+    asks: Mapping[str, Sequence[ApprovalPrompt]],
+) -> tuple[Sequence[RunSection], str | None]:
     caller, run = seat(desk, newest.run.run), newest.run.run
     until: int | None = None
     if at is not None:
         run, until = _place(at)
-    found: list[Stretch] = []
+    found: list[RunSection] = []
     room, items = ROOM, ITEMS
     for _ in range(_RUNS):
         try:
             same = run == newest.run.run
-            trace = newest if same else await desk.house.agents.show_trace(caller, run)
+            trace = newest if same else await desk.services.agents.show_trace(caller, run)
         except AgentRunNotFound:
             return found, None  # not kept any more, or not for them
         every = items_of(trace, set(asks) if same else ())
@@ -180,27 +183,27 @@ async def _stretches(
 
 
 def _place(at: str) -> tuple[RunId, int | None]:
-    """Raises `BadCursor`."""
+    """Raises `InvalidCursor`."""
     text, _, number = at.partition(".")
     try:
         run = RunId.parse(text)
-    except BadId as error:
-        raise BadCursor from error
+    except InvalidId as error:
+        raise InvalidCursor from error
     if number and not (number.isascii() and number.isdigit() and len(number) < 9):
-        raise BadCursor
+        raise InvalidCursor
     return run, int(number) if number else None
 
 
-async def asks_of(desk: Desk, trace: WholeTrace) -> Mapping[str, Sequence[Ask]]:
+async def asks_of(desk: PageContext, trace: WholeTrace) -> Mapping[str, Sequence[ApprovalPrompt]]:
     """Which requests are this run's is found out elsewhere: whoever lists them has read them all,
     and this chat has read its own."""
     if trace.run.status is not AgentRunStatus.WAITING:
         return {}
     caller, run = seat(desk, trace.run.run), trace.run.run
-    found: list[Ask] = []
+    found: list[ApprovalPrompt] = []
     if caller.may(Scope.APPROVALS_ANSWER) and caller.may(Scope.APPROVALS_READ):
-        show = desk.house.gateway.approvals.show_approval
-        listed = await desk.house.gateway.approvals.list_approvals(
+        show = desk.services.gateway.approvals.show_approval
+        listed = await desk.services.gateway.approvals.list_approvals(
             desk.at("chat approvals"), statuses=[Status.WAITING], limit=_WAITING
         )
         its = [each.id for each in listed if each.waiter is not None and each.waiter.run == run]
@@ -209,15 +212,17 @@ async def asks_of(desk: Desk, trace: WholeTrace) -> Mapping[str, Sequence[Ask]]:
         except ApprovalNotFound:
             found = []
     if not found:
-        waits = await desk.house.agent_runs.answer_of(caller, run, patience=timedelta(0))
-        found = [ask_of_others(trace, waits)] if isinstance(waits, ToolWaits) else []
-    steps: dict[str, list[Ask]] = {}
+        waits = await desk.services.agent_runs.answer_of(caller, run, patience=timedelta(0))
+        found = [ask_of_others(trace, waits)] if isinstance(waits, ToolCallAwaitingApproval) else []
+    steps: dict[str, list[ApprovalPrompt]] = {}
     for ask in found:
         steps.setdefault(ask.step, []).append(ask)
     return steps
 
 
-def head_of(desk: Desk, trace: WholeTrace, asks: Mapping[str, Sequence[Ask]]) -> Head:
+def head_of(
+    desk: PageContext, trace: WholeTrace, asks: Mapping[str, Sequence[ApprovalPrompt]]
+) -> Head:
     run: RunTrace = trace.run
     state, tone = STATUSES[run.status]
     title = opening(trace.said[0].text) if trace.said else ""
@@ -256,7 +261,7 @@ LONGEST: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class MessageDelivery:
     """Where what was said has gone: into the run that is on, or into another one."""
 
     run: RunId
@@ -265,72 +270,74 @@ class Heard:
 
 
 async def begun(
-    desk: Desk, agent: str, message: str, *, once: str | None, label: Label | None = None
+    desk: PageContext, agent: str, message: str, *, once: str | None, label: Label | None = None
 ) -> RunId:
     """Raises what starting a run raises."""
     own = once or another(desk)
-    wish = AgentRunWish(agent=agent, message=message, label=label, key=f"chat-{own}")
-    started = await desk.house.agent_runs.start_agent_run(desk.at(chat_place(own)), wish)
+    wish = AgentRunSpec(agent=agent, message=message, label=label, key=f"chat-{own}")
+    started = await desk.services.agent_runs.start_agent_run(desk.at(chat_place(own)), wish)
     return started.run
 
 
-async def said_to(desk: Desk, run: RunId, message: str, *, once: str | None) -> Heard:
+async def said_to(
+    desk: PageContext, run: RunId, message: str, *, once: str | None
+) -> MessageDelivery:
     """Raises what starting a run raises, and what saying something to it does."""
     trace = await trace_of(desk, run)
     if not trace.run.status.over:
         with suppress(AgentRunOver):  # it may have ended just now
-            return Heard(run, await _steered(desk, run, message, once))
-    wish = AgentRunWish(agent=str(trace.run.agent), message=message, continues=run, key=_key(once))
-    started = await desk.house.agent_runs.start_agent_run(_mouth(desk, run), wish)
-    return Heard(started.run)
+            return MessageDelivery(run, await _steered(desk, run, message, once))
+    wish = AgentRunSpec(agent=str(trace.run.agent), message=message, continues=run, key=_key(once))
+    started = await desk.services.agent_runs.start_agent_run(_mouth(desk, run), wish)
+    return MessageDelivery(started.run)
 
 
-def _mouth(desk: Desk, run: RunId) -> Principal:
+def _mouth(desk: PageContext, run: RunId) -> Principal:
     """Who speaks into a chat, at a task in which nothing is ever read: the run knows what it has
     told, and better than a page does that shows it."""
     return desk.at(f"{chat_place(run)} said")
 
 
-async def _steered(desk: Desk, run: RunId, message: str, once: str | None) -> int:
-    async def action() -> Answer:
-        said = await desk.house.agent_runs.steer_run(_mouth(desk, run), run, message)
-        return Answer({"number": said.number})
+async def _steered(desk: PageContext, run: RunId, message: str, once: str | None) -> int:
+    async def action() -> StoredResponse:
+        said = await desk.services.agent_runs.steer_run(_mouth(desk, run), run, message)
+        return StoredResponse({"number": said.number})
 
     ask = IdempotencyAsk("chat.say", {"run": str(run), "message": message}, once)
-    receipt = await desk.house.use.do_once(desk.caller, ask, action)
+    receipt = await desk.services.use.do_once(desk.caller, ask, action)
     return int(str(receipt.body["number"]))
 
 
-async def branched(desk: Desk, run: RunId, message: str, *, once: str | None) -> RunId:
+async def branched(desk: PageContext, run: RunId, message: str, *, once: str | None) -> RunId:
     """Another run in the place of this one: with another message, or the same once more. Raises
     what starting a run raises."""
     before = (await trace_of(desk, run)).run
     return await _instead(desk, seat(desk, run), before, message, once)
 
 
-async def retried(desk: Desk, run: RunId, *, once: str | None) -> RunId:
+async def retried(desk: PageContext, run: RunId, *, once: str | None) -> RunId:
     """One that failed goes on where it failed, and what was paid for stays; any other is asked the
     same again. Raises what starting a run raises."""
     trace = await trace_of(desk, run)
     if trace.run.status is AgentRunStatus.FAILED:
         with suppress(RunNotOver):
-            await desk.house.agent_runs.resume_agent_run(_mouth(desk, run), run)
+            await desk.services.agent_runs.resume_agent_run(_mouth(desk, run), run)
             return run
     message = trace.said[0].text if trace.said else ""
     return await _instead(desk, _mouth(desk, run), trace.run, message, once)
 
 
 async def _instead(
-    desk: Desk, speaker: Principal, before: RunTrace, message: str, once: str | None
+    desk: PageContext, speaker: Principal, before: RunTrace, message: str, once: str | None
 ) -> RunId:
-    wish = AgentRunWish(
+    wish = AgentRunSpec(
         agent=str(before.agent),
         message=message,
         continues=before.continues,
         history=before.history,
         key=_key(once),
     )
-    started = await desk.house.agent_runs.start_agent_run(speaker, wish)
+    started = await desk.services.agent_runs.start_agent_run(speaker, wish)
     return started.run
 
 
@@ -346,7 +353,7 @@ _SAID: Final = {"stopped": "It stops before its next step. What it has said by t
 
 async def drawn(request: Request, problem: PorticoError | None, typed: str = "") -> Response:
     """The list, and the form for another one."""
-    desk, asked = desk_of(request), request.query_params
+    desk, asked = page_context(request), request.query_params
     text = asked.get("q", "").strip()[:200]
     hidden = [each for each in asked.get("hides", "").split(".") if each][:100]
     chats = await own_chats(desk, text or None, asked.get("before"), hidden, LIST)
@@ -369,7 +376,7 @@ async def drawn(request: Request, problem: PorticoError | None, typed: str = "")
 
 
 async def drawn_one(request: Request, problem: PorticoError | None, typed: str = "") -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     run = run_named(request.path_params["run"])
     thread = await thread_of(desk, run, request.query_params.get("at"))
     values = {
@@ -388,7 +395,7 @@ async def drawn_one(request: Request, problem: PorticoError | None, typed: str =
     return await page(request, "chat/thread.html", values, title=title, status=status)
 
 
-async def turn_part(request: Request, desk: Desk, run: RunId, number: int) -> Response:
+async def turn_part(request: Request, desk: PageContext, run: RunId, number: int) -> Response:
     """One turn as it is written down; nothing if it is not. Raises `AgentRunNotFound`."""
     trace = await trace_of(desk, run)
     found = next((each for each in trace.turns if each.number == number), None)
@@ -401,30 +408,32 @@ async def turn_part(request: Request, desk: Desk, run: RunId, number: int) -> Re
 
 
 async def own_chats(
-    desk: Desk, text: str | None, before: str | None, hidden: Sequence[str], limit: int
+    desk: PageContext, text: str | None, before: str | None, hidden: Sequence[str], limit: int
 ) -> Chats:
     if not desk.caller.may(Scope.AGENTS_READ):
         return Chats((), (), None)
     which = TraceFilter(mine=True, text=text)
-    found = await desk.house.agents.list_traces(desk.at("chats"), which, before=before, limit=limit)
+    found = await desk.services.agents.list_traces(
+        desk.at("chats"), which, before=before, limit=limit
+    )
     return chats_of(found, hidden, limit)
 
 
-async def _agents(desk: Desk) -> Sequence[Agent]:
+async def _agents(desk: PageContext) -> Sequence[Agent]:
     if not desk.caller.may(Scope.AGENTS_READ):
         return []
-    return await desk.house.agents.list_agents(
+    return await desk.services.agents.list_agents(
         desk.caller, AgentFilter(), after=None, limit=_AGENTS
     )
 
 
-async def _suggestions(desk: Desk, agent: Agent | None) -> Sequence[Suggestion]:
+async def _suggestions(desk: PageContext, agent: Agent | None) -> Sequence[Suggestion]:
     if agent is None:
         return []
     tools: list[str] = []
     if agent.spec.tools and desk.caller.may(Scope.SERVERS_READ):
-        every = await desk.house.gateway.list_tools(desk.caller)
-        live = [str(each.tool.ref) for each in every if each.standing is Standing.LIVE]
+        every = await desk.services.gateway.list_tools(desk.caller)
+        live = [str(each.tool.ref) for each in every if each.status is ToolStatus.LIVE]
         tools = [each for each in live if fits(each, agent.spec.tools)]
     return suggestions(tools)
 
@@ -434,7 +443,7 @@ AT_END: Final = {"HX-Retarget": "#chat", "HX-Reswap": "beforeend"}
 
 
 async def begin(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     try:
         agent, message = form.text("agent", most=60), form.text("message", most=LONGEST)
         chosen = form.maybe("label", most=20)
@@ -447,7 +456,7 @@ async def begin(request: Request) -> Response:
 
 async def say(request: Request) -> Response:
     """Into the run that is on; or, if it is over, into another that continues it."""
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     form = await form_of(request)
     try:
         message = form.text("message", most=LONGEST)
@@ -464,7 +473,7 @@ def said_part(request: Request, run: RunId, number: int, message: str) -> Respon
         key=f"{run}-said-{number}",
         number=number,
         said=clipped(message),
-        at=desk_of(request).now,
+        at=page_context(request).now,
         waits=True,
         changeable=False,
     )
@@ -475,16 +484,16 @@ def said_part(request: Request, run: RunId, number: int, message: str) -> Respon
 
 
 async def stop(request: Request) -> Response:
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     try:
-        await desk.house.agent_runs.stop_run(seat(desk, run), run)
+        await desk.services.agent_runs.stop_run(seat(desk, run), run)
     except PorticoError as problem:
         return await _trouble(request, problem)
     return Response(status_code=204) if wants_part(request) else done(f"/chat/{run}", "stopped")
 
 
 async def again(request: Request) -> Response:
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     form = await form_of(request)
     try:
         to = await retried(desk, run, once=form.once)
@@ -495,7 +504,7 @@ async def again(request: Request) -> Response:
 
 async def branch(request: Request) -> Response:
     """The message once more, changed: what came before it stays, and so does this run."""
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     form = await form_of(request)
     try:
         to = await branched(desk, run, form.text("message", most=LONGEST), once=form.once)
@@ -506,7 +515,7 @@ async def branch(request: Request) -> Response:
 
 async def answer(request: Request) -> Response:
     """The use case of the inbox, in the chat that waits for it."""
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     form = await form_of(request)
     try:
         approval = ApprovalId.parse(request.path_params["approval"])
@@ -516,7 +525,7 @@ async def answer(request: Request) -> Response:
             reason=form.maybe("reason", most=500),
             arguments=_arguments(form),
         )
-        await desk.house.gateway.approvals.answer_approval(seat(desk, run), approval, reply)
+        await desk.services.gateway.approvals.answer_approval(seat(desk, run), approval, reply)
     except PorticoError as problem:
         return await _trouble(request, problem)
     number = form.whole("turn", most=10**6)
@@ -526,7 +535,7 @@ async def answer(request: Request) -> Response:
 
 
 def _arguments(form: Form) -> JsonObject | None:
-    """None if they are to stay as they are. Raises `BadForm`."""
+    """None if they are to stay as they are. Raises `InvalidForm`."""
     typed = form.maybe("arguments", most=LONGEST)
     if typed is None:
         return None
@@ -567,18 +576,18 @@ async def show_one(request: Request) -> Response:
 
 
 async def rows(request: Request) -> Response:
-    chats = await own_chats(desk_of(request), None, None, (), LIST)
+    chats = await own_chats(page_context(request), None, None, (), LIST)
     return part(request, "chat/_list.html", {"chats": chats, "first": True, "text": ""})
 
 
 async def side(request: Request) -> Response:
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     chats = await own_chats(desk, None, None, (), SIDE)
     return part(request, "chat/_side.html", {"chats": chats, "head": {"run": str(run)}})
 
 
 async def earlier(request: Request) -> Response:
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     thread = await thread_of(desk, run, request.query_params.get("at", f"{run}.0"))
     values = {"thread": thread, "head": thread.head, "pane": _pane(request)}
     return part(request, "chat/_earlier.html", values)
@@ -586,19 +595,19 @@ async def earlier(request: Request) -> Response:
 
 async def turn(request: Request) -> Response:
     """One turn as it is written down: what replaces the words that came in one by one."""
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     return await turn_part(request, desk, run, request.path_params["number"])
 
 
 async def foot(request: Request) -> Response:
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     trace = await trace_of(desk, run)
     head = head_of(desk, trace, await asks_of(desk, trace))
     return part(request, "chat/_foot.html", {"head": head, "pane": _pane(request)})
 
 
 async def trace_part(request: Request) -> Response:
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     trace = await trace_of(desk, run)
     fall = waterfall(trace, desk.now)
     return part(request, "chat/_trace.html", {"fall": fall, "head": head_of(desk, trace, {})})
@@ -606,7 +615,7 @@ async def trace_part(request: Request) -> Response:
 
 async def whole(request: Request) -> Response:
     """A text to its last letter, as text."""
-    desk, run = desk_of(request), run_named(request.path_params["run"])
+    desk, run = page_context(request), run_named(request.path_params["run"])
     text = whole_text(await trace_of(desk, run), request.path_params["what"])
     if text is None:
         raise PageNotFound

@@ -7,27 +7,27 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from portico.agents.core.events import ToolWaits
+from portico.agents.core.events import ToolCallAwaitingApproval
 from portico.agents.core.model_requests import (
+    AssistantMessage,
     Finish,
     Message,
-    ModelSaid,
     ToolCall,
-    ToolGave,
-    UserSaid,
+    ToolMessage,
+    UserMessage,
 )
 from portico.agents.core.tool_calls import CALL
 from portico.agents.core.traces import (
     AgentRunStatus,
-    PersonSaid,
     RunTrace,
     ToolUse,
     TracePlace,
     TurnTrace,
+    UserInput,
     WholeTrace,
 )
 from portico.guard.core.approvals import AnswerKind, Approval
-from portico.guard.core.policy import Danger, Mark
+from portico.guard.core.policy import ArgumentWarning, Danger
 from portico.interfaces.console.formatting import as_json, short
 from portico.interfaces.console.screens.approval_view import (
     MOST_JSON,
@@ -103,11 +103,11 @@ class Card:
     code: str | None
     early: bool
     approval: ApprovalId | None
-    place: int
+    position: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ThreadTurn:
     key: str
     number: int
     said: Text
@@ -134,11 +134,11 @@ class Before:
     kind = "before"
 
 
-Item = Mine | Turn | Before
+Item = Mine | ThreadTurn | Before
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class RunSection:
     """Some of what was said in one run, in its order."""
 
     run: str
@@ -163,9 +163,11 @@ def items_of(trace: WholeTrace, waiting: Collection[str] = ()) -> Sequence[Item]
     heard = 0
     for turn in sorted(trace.turns, key=lambda each: each.number):
         found += [
-            _mine(said, turn.heard) for said in trace.said if heard < said.number <= turn.heard
+            _mine(said, turn.inputs_seen)
+            for said in trace.said
+            if heard < said.number <= turn.inputs_seen
         ]
-        heard = max(heard, turn.heard)
+        heard = max(heard, turn.inputs_seen)
         found.append(turn_of(trace, turn, waiting))
     over = trace.run.status.over
     found += [
@@ -178,25 +180,25 @@ def items_of(trace: WholeTrace, waiting: Collection[str] = ()) -> Sequence[Item]
 
 def stretch_of(
     run: str, items: Sequence[Item], *, until: int | None = None, room: int = ROOM
-) -> Stretch:
+) -> RunSection:
     """The last of them before `until`: as many as there is room for."""
     end = len(items) if until is None else max(0, min(until, len(items)))
     start, size = end, 0
     while start > 0 and end - start < ITEMS and size < room:
         start -= 1
         size += _size(items[start])
-    return Stretch(run, tuple(items[start:end]), start, size)
+    return RunSection(run, tuple(items[start:end]), start, size)
 
 
-def turn_of(trace: WholeTrace, turn: TurnTrace, waiting: Collection[str] = ()) -> Turn:
-    uses = {use.place: use for use in trace.uses if use.turn == turn.number}
+def turn_of(trace: WholeTrace, turn: TurnTrace, waiting: Collection[str] = ()) -> ThreadTurn:
+    uses = {use.position: use for use in trace.uses if use.turn == turn.number}
     over = trace.run.status.over
     cards = [
         card_of(turn, place, call, uses.get(place), over=over, waiting=waiting)
         for place, call in enumerate(turn.calls)
     ]
     finish = _FINISHES.get(turn.finish)
-    return Turn(
+    return ThreadTurn(
         key=turn_key(str(turn.run), turn.number),
         number=turn.number,
         said=clipped(turn.text),
@@ -235,7 +237,7 @@ def card_of(
         code=None if use is None else use.code,
         early=use is not None and use.early,
         approval=None if use is None else use.approval,
-        place=place,
+        position=place,
     )
 
 
@@ -259,7 +261,7 @@ def _state(use: ToolUse | None, *, over: bool, waits: bool) -> tuple[str, str]:
     return ("not made", "") if over else ("running", "run")
 
 
-def _mine(said: PersonSaid, heard: int) -> Mine:
+def _mine(said: UserInput, heard: int) -> Mine:
     return Mine(
         key=f"{said.run}-said-{said.number}",
         number=said.number,
@@ -272,17 +274,17 @@ def _mine(said: PersonSaid, heard: int) -> Mine:
 
 def _before(key: str, message: Message) -> Before:
     match message:
-        case UserSaid():
+        case UserMessage():
             return Before(key=key, who="you", said=clipped(message.text))
-        case ModelSaid():
+        case AssistantMessage():
             return Before(key=key, who="agent", said=clipped(message.text))
-        case ToolGave():
+        case ToolMessage():
             return Before(key=key, who=message.name, said=clipped(message.text, RESULT))
 
 
 def _size(item: Item) -> int:
     match item:
-        case Turn():
+        case ThreadTurn():
             gave = sum(_bytes(each.gave.text) for each in item.cards if each.gave is not None)
             asked = sum(_bytes(str(each.arguments)) for each in item.cards)
             return _bytes(item.said.text) + _bytes(item.thought.text) + gave + asked + 400
@@ -295,7 +297,7 @@ def _bytes(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class ApprovalPrompt:
     id: str
     step: str
     """The call of the run that waits: `call-3-0`."""
@@ -314,10 +316,10 @@ class Ask:
     answerable: bool = False
 
 
-def ask_of(approval: Approval, *, answerable: bool) -> Ask:
+def ask_of(approval: Approval, *, answerable: bool) -> ApprovalPrompt:
     waiter, written = approval.waiter, seen_json(approval.arguments)
     lasting = [kind for kind in (AnswerKind.RUN, AnswerKind.ALWAYS) if kind in approval.answers]
-    return Ask(
+    return ApprovalPrompt(
         id=str(approval.id),
         step="" if waiter is None else step_asked(waiter.topic),
         tool=seen(approval.tool),
@@ -333,15 +335,17 @@ def ask_of(approval: Approval, *, answerable: bool) -> Ask:
     )
 
 
-def ask_of_others(trace: WholeTrace, waits: ToolWaits) -> Ask:
+def ask_of_others(trace: WholeTrace, waits: ToolCallAwaitingApproval) -> ApprovalPrompt:
     """For whoever may not answer: that it waits, and for what."""
     turns = [each for each in trace.turns if each.number == waits.turn]
     places = [at for each in turns for at, call in enumerate(each.calls) if call.id == waits.call]
     step = f"call-{waits.turn}-{places[0]}" if places else ""
-    return Ask(id=str(waits.approval), step=step, tool=waits.tool, expires_at=waits.expires_at)
+    return ApprovalPrompt(
+        id=str(waits.approval), step=step, tool=waits.tool, expires_at=waits.expires_at
+    )
 
 
-def given_of(arguments: JsonObject, marks: Sequence[Mark]) -> Sequence[Argument]:
+def given_of(arguments: JsonObject, marks: Sequence[ArgumentWarning]) -> Sequence[Argument]:
     """As the inbox shows them, the dangerous ones first."""
     return sorted(table(arguments, marks), key=lambda each: not each.risks)
 
@@ -511,7 +515,7 @@ def waterfall(trace: WholeTrace, now: datetime) -> Waterfall:
 
 def _spans(trace: WholeTrace, now: datetime) -> Iterable[_Span]:
     over = trace.run.status.over
-    made = {(use.turn, use.place) for use in trace.uses}
+    made = {(use.turn, use.position) for use in trace.uses}
     for turn in trace.turns:
         end = turn.started_at + turn.took
         tokens = f"{short(turn.usage.input + turn.usage.output)} tok"
@@ -607,7 +611,7 @@ def whole_text(trace: WholeTrace, name: str) -> str | None:
     }
     if what in texts:
         return texts[what].get(number)
-    uses = {(each.turn, each.place): each for each in trace.uses}
+    uses = {(each.turn, each.position): each for each in trace.uses}
     use = uses.get((number, place))
     if use is None:
         return None

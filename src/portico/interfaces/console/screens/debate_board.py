@@ -7,16 +7,16 @@ from decimal import Decimal
 from typing import Final
 
 from portico.debate.core.conduct import LONGEST, VOICE, brief, percent, skipped_words, verdict_words
-from portico.debate.core.debaters import Voice, VoiceKind
+from portico.debate.core.debaters import Debater, DebaterKind
 from portico.debate.core.debates import (
     Debate,
+    DebaterAnswer,
     DebateStatus,
     Decision,
     Note,
     NoteKind,
     Option,
     Outcome,
-    Said,
     Verdict,
     WholeDebate,
 )
@@ -78,12 +78,14 @@ class Round:
     name: str
     live: bool
     cells: tuple[Cell, ...]
-    heard: int
+    received: int
 
 
-def said_in(whole: WholeDebate) -> tuple[Said, ...]:
+def said_in(whole: WholeDebate) -> tuple[DebaterAnswer, ...]:
     """All answers, in their order; those that mean the same have one key."""
-    every = [Said.from_json(note.body) for note in whole.notes if note.kind is NoteKind.SAID]
+    every = [
+        DebaterAnswer.from_json(note.body) for note in whole.notes if note.kind is NoteKind.SAID
+    ]
     return merged(every, whole.notes)
 
 
@@ -103,7 +105,7 @@ def seats_of(whole: WholeDebate) -> tuple[Seat, ...]:
             tokens=sum(int(n.cost.tokens) for n in whole.notes if n.voice == voice.name),
             money=sum((n.cost.money for n in whole.notes if n.voice == voice.name), Decimal(0)),
         )
-        for place, voice in enumerate(its.voices)
+        for place, voice in enumerate(its.debaters)
     )
 
 
@@ -123,7 +125,7 @@ def _round(  # one row, of what all rows are made of
     number: int,
     whole: WholeDebate,
     seats: Sequence[Seat],
-    said: Sequence[Said],
+    said: Sequence[DebaterAnswer],
     most: int,
     *,
     live: bool,
@@ -147,11 +149,11 @@ def _round(  # one row, of what all rows are made of
             over = its.status.over or bool(why)
             cells.append(Cell(seat=seat, state="left_out" if over else "open", why=why))
     name = _NAMES.get(number, "")
-    return Round(number=number, name=name, live=live, cells=tuple(cells), heard=len(here))
+    return Round(number=number, name=name, live=live, cells=tuple(cells), received=len(here))
 
 
 def _said(  # noqa: PLR0917 # one answer, and what it stands beside
-    seat: Seat, mine: Said, was: Said | None, its: Debate, most: int, tokens: int
+    seat: Seat, mine: DebaterAnswer, was: DebaterAnswer | None, its: Debate, most: int, tokens: int
 ) -> Cell:
     closed = its.question.kind.closed
     answer, cut_answer = cut(mine.shown if closed else mine.answer, most)
@@ -182,7 +184,7 @@ def _left_out(notes: Iterable[Note], number: int, voice: str) -> str:
     return "" if note is None else skipped_words(note)
 
 
-def counts_of(said: Sequence[Said]) -> Mapping[int, tuple[int, int]]:
+def counts_of(said: Sequence[DebaterAnswer]) -> Mapping[int, tuple[int, int]]:
     """By round, how many give the answer that most give, of how many who were heard by then."""
     counts: dict[int, tuple[int, int]] = {}
     for number in sorted({each.round for each in said}):
@@ -192,11 +194,11 @@ def counts_of(said: Sequence[Said]) -> Mapping[int, tuple[int, int]]:
     return counts
 
 
-def short_name(voice: Voice) -> str:
+def short_name(voice: Debater) -> str:
     return voice.name.rpartition(":")[2] or voice.name
 
 
-def _about(voice: Voice) -> str:
+def _about(voice: Debater) -> str:
     return voice.name if voice.personas else f"{voice.kind}, {voice.family}"
 
 
@@ -208,7 +210,7 @@ def cut(text: str, most: int) -> tuple[str, bool]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consensus:
     value: float | None
-    words: str
+    text: str
     target: float
     """From which on nobody else is asked."""
     note: str
@@ -247,7 +249,7 @@ def consensus_of(whole: WholeDebate) -> Consensus:
         told = [f"{most} of {heard} in round {each}" for each, (most, heard) in counts.items()]
         note += f" · {', '.join(told)}"
     words = DASH if value is None else percent(value)
-    return Consensus(value=value, words=words, target=target, note=note)
+    return Consensus(value=value, text=words, target=target, note=note)
 
 
 def spending_of(whole: WholeDebate) -> Spending:
@@ -266,7 +268,7 @@ def spending_of(whole: WholeDebate) -> Spending:
         money_cap=its.cap.money,
         calls=spent.calls,
         saved=0 if its.decision is None else its.decision.saved_tokens,
-        unpriced=sum(v.tariff is None and v.kind is not VoiceKind.GUEST for v in its.voices),
+        unpriced=sum(v.tariff is None and v.kind is not DebaterKind.GUEST for v in its.debaters),
     )
 
 
@@ -298,7 +300,7 @@ class DebateRow:
     sure: float | None
     """How likely the answer is."""
     sure_words: str
-    voices: int
+    debater_count: int
     rounds: int
     preset: str
     analysis: bool
@@ -331,7 +333,7 @@ def debate_row(its: Debate) -> DebateRow:
         told=verdict_words(decision, its.status),
         sure=sure,
         sure_words="" if sure is None else percent(sure),
-        voices=len(its.voices),
+        debater_count=len(its.debaters),
         rounds=its.rules.rounds,
         preset=str(its.rules.preset),
         analysis=its.analysis,
@@ -364,12 +366,12 @@ _RULES: Final[Mapping[str, str]] = {
 class Dissent:
     answer: str
     sure: str
-    voices: str
+    debaters: str
     why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class BoardAnswer:
     """One that can be said to be right."""
 
     value: str
@@ -413,7 +415,7 @@ class Board:
     weighed: str
     skipped: tuple[str, ...]
     judged: tuple[str, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[BoardAnswer, ...]
     free_seats: int
     parts: tuple[DebateRow, ...]
     plan: tuple[str, ...]
@@ -445,7 +447,7 @@ def board_of(whole: WholeDebate, parts: Sequence[Debate], now: datetime) -> Boar
         skipped=tuple(skipped_words(n) for n in whole.notes if n.kind is NoteKind.SKIPPED)[:20],
         judged=_judged(whole),
         answers=_answers(its),
-        free_seats=max(0, its.guests - sum(v.kind is VoiceKind.GUEST for v in its.voices)),
+        free_seats=max(0, its.guests - sum(v.kind is DebaterKind.GUEST for v in its.debaters)),
         parts=debate_rows(parts),
         plan=_plan(whole) if not parts else (),
     )
@@ -470,7 +472,7 @@ def may_of(its: Debate, caller: Principal, board: Board) -> May:
 
 
 def is_seated(its: Debate, who: PrincipalId) -> bool:
-    return any(v.kind is VoiceKind.GUEST and v.target == str(who) for v in its.voices)
+    return any(v.kind is DebaterKind.GUEST and v.target == str(who) for v in its.debaters)
 
 
 def outcome_words(outcomes: Sequence[Outcome]) -> str:
@@ -519,7 +521,7 @@ def _dissent(decision: Decision | None) -> tuple[Dissent, ...]:
         Dissent(
             answer=cut(each.shown, 240)[0],
             sure=percent(each.probability),
-            voices=", ".join(each.voices),
+            debaters=", ".join(each.debaters),
             why=cut(each.rationale, _TEXT)[0],
         )
         for each in _others(decision)
@@ -548,15 +550,15 @@ def _judged(whole: WholeDebate) -> tuple[str, ...]:
     )
 
 
-def _answers(its: Debate) -> tuple[Answer, ...]:
+def _answers(its: Debate) -> tuple[BoardAnswer, ...]:
     """Those that could have been right: what was offered, or what was given."""
     options = () if its.decision is None else its.decision.options
     if not its.question.kind.closed:
-        return tuple(Answer(value=each.key, shown=each.key) for each in options)[:26]
+        return tuple(BoardAnswer(value=each.key, shown=each.key) for each in options)[:26]
     given = its.question.choices or tuple(each.shown for each in options)
     if its.question.kind == "yes_no":
         given = ("yes", "no")
-    return tuple(Answer(value=each, shown=brief(each)) for each in given)[:26]
+    return tuple(BoardAnswer(value=each, shown=brief(each)) for each in given)[:26]
 
 
 def _plan(whole: WholeDebate) -> tuple[str, ...]:

@@ -13,12 +13,12 @@ from starlette.routing import Route
 from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.messages import Message, MessageId
 from portico.bridge.core.projects import Project
-from portico.debate.core.debates import DebateWish, Estimate
+from portico.debate.core.debates import DebateSpec, Estimate
 from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part
+from portico.guard.principals import require_scope
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context, part
 from portico.interfaces.console.screens.bridge.panes import choices_of, read_at
 from portico.interfaces.http.problems import status_of
 from portico.kernel.errors import PorticoError
@@ -59,7 +59,7 @@ class Typed:
     kind: str = ""
     preset: str = ""
     thoroughness: str = "0.5"
-    voices: tuple[str, ...] = ()
+    debaters: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     tokens: str = ""
     money: str = ""
@@ -92,7 +92,7 @@ def typed_in(form: Form) -> Typed:
         kind=one("kind"),
         preset=one("preset"),
         thoroughness=one("thoroughness") or "0.5",
-        voices=tuple(form.fields.get("voices", ())),
+        debaters=tuple(form.fields.get("voices", ())),
         roles=tuple(form.fields.get("roles", ())),
         tokens=one("tokens"),
         money=one("money"),
@@ -110,16 +110,16 @@ def typed_in(form: Form) -> Typed:
     )
 
 
-def wish_of(form: Form, least: Label, usual: Cap, *, once: bool = True) -> DebateWish:
+def wish_of(form: Form, least: Label, usual: Cap, *, once: bool = True) -> DebateSpec:
     """`least`: how secret what it was taken from is. `usual`: what may be spent where nothing is
-    said of it. Raises `BadForm`, `BadLabel`."""
+    said of it. Raises `InvalidForm`, `InvalidLabel`."""
     kind, preset = _one(form, "kind", KINDS), _one(form, "preset", PRESETS)
     minutes, label = _one(form, "minutes", MINUTES), form.maybe("label", most=500)
-    return DebateWish(
+    return DebateSpec(
         question=form.maybe("question", most=20_000) or "",
         kind=QuestionKind(kind) if kind else None,
         choices=tuple(_lines(form, "choices")),
-        voices=tuple(form.many("voices", most=_MOST)),
+        debaters=tuple(form.many("voices", most=_MOST)),
         roles=tuple(form.many("roles", most=_MOST)),
         preset=Preset(preset) if preset else None,
         thoroughness=_share(form),
@@ -138,29 +138,29 @@ def wish_of(form: Form, least: Label, usual: Cap, *, once: bool = True) -> Debat
 
 
 def amount(form: Form, name: str) -> Decimal | None:
-    """US dollars. Raises `BadForm`."""
+    """US dollars. Raises `InvalidForm`."""
     text = form.maybe(name, most=20)
     if text is None:
         return None
     try:
         value = Decimal(text)
     except InvalidOperation as error:
-        raise BadForm(name, "must be an amount such as 0.50") from error
+        raise InvalidForm(name, "must be an amount such as 0.50") from error
     if not value.is_finite() or not 0 <= value < 10**9:
-        raise BadForm(name, "must be an amount such as 0.50")
+        raise InvalidForm(name, "must be an amount such as 0.50")
     return value
 
 
 def share(text: str | None, name: str) -> float | None:
-    """Raises `BadForm`."""
+    """Raises `InvalidForm`."""
     if text is None:
         return None
     try:
         value = float(text)
     except ValueError as error:
-        raise BadForm(name, "must be a number from 0 to 1") from error
+        raise InvalidForm(name, "must be a number from 0 to 1") from error
     if not 0 <= value <= 1:
-        raise BadForm(name, "must be a number from 0 to 1")
+        raise InvalidForm(name, "must be a number from 0 to 1")
     return value
 
 
@@ -191,8 +191,8 @@ _QUESTION: Final = 2_000
 
 
 async def show(request: Request) -> Response:
-    desk, asked = desk_of(request), request.query_params
-    permit(desk.caller, Scope.DEBATES_RUN)
+    desk, asked = page_context(request), request.query_params
+    require_scope(desk.caller, Scope.DEBATES_RUN)
     typed = Typed(
         question=asked.get("question", "")[:_QUESTION],
         project=asked.get("project", "")[:100],
@@ -203,11 +203,11 @@ async def show(request: Request) -> Response:
 
 
 async def start(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     typed = typed_in(form)
     try:
         least = await _least(desk, typed)
-        debates = desk.house.debates
+        debates = desk.services.debates
         wish = wish_of(form, least, debates.usual_cap)
         started = await debates.start_debate(desk.caller, wish)
     except PorticoError as problem:
@@ -217,12 +217,12 @@ async def start(request: Request) -> Response:
 
 async def estimate(request: Request) -> Response:
     """What it would cost; what is missing yet is said in the same place."""
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     found: Estimate | None = None
     problem: PorticoError | None = None
     try:
         least = await _least(desk, typed_in(form))
-        debates = desk.house.debates
+        debates = desk.services.debates
         wish = wish_of(form, least, debates.usual_cap, once=False)
         found = await debates.estimate_debate(desk.caller, wish)
     except PorticoError as error:
@@ -232,7 +232,7 @@ async def estimate(request: Request) -> Response:
 
 
 async def _drawn(
-    request: Request, desk: Desk, typed: Typed, problem: PorticoError | None = None
+    request: Request, desk: PageContext, typed: Typed, problem: PorticoError | None = None
 ) -> Response:
     projects = await _projects(desk)
     least = await _least(desk, typed)
@@ -243,8 +243,8 @@ async def _drawn(
         "typed": typed,
         "problem": problem,
         "projects": projects,
-        "voices": await desk.house.debates.list_voices(desk.caller),
-        "personas": await desk.house.debates.personas.all(desk.caller),
+        "voices": await desk.services.debates.list_voices(desk.caller),
+        "personas": await desk.services.debates.personas.all(desk.caller),
         "kinds": KINDS,
         "presets": PRESETS,
         "minutes": MINUTES,
@@ -255,13 +255,13 @@ async def _drawn(
     return await page(request, "debates/new.html", values, title="New debate", status=status)
 
 
-async def _projects(desk: Desk) -> Sequence[Project]:
+async def _projects(desk: PageContext) -> Sequence[Project]:
     if not desk.caller.may(Scope.BRIDGE_READ):
         return ()
-    return await desk.house.bridge.talk.list_projects(desk.caller, limit=_PROJECTS)
+    return await desk.services.bridge.talk.list_projects(desk.caller, limit=_PROJECTS)
 
 
-async def _from_talk(desk: Desk, typed: Typed) -> Typed:
+async def _from_talk(desk: PageContext, typed: Typed) -> Typed:
     """With what a conversation or one of its messages says, to be changed by whoever asks."""
     its, message = await _asked_about(desk, typed)
     if its is None:
@@ -275,18 +275,20 @@ async def _from_talk(desk: Desk, typed: Typed) -> Typed:
     )
 
 
-async def _least(desk: Desk, typed: Typed) -> Label:
+async def _least(desk: PageContext, typed: Typed) -> Label:
     """As secret as where it was taken from, whatever was made of it since."""
     its, message = await _asked_about(desk, typed)
     labels = [each.label for each in (its, message) if each is not None]
     return join(labels)
 
 
-async def _asked_about(desk: Desk, typed: Typed) -> tuple[Conversation | None, Message | None]:
-    """Raises `ConversationNotFound`, `MessageNotFound`, `BadId`."""
+async def _asked_about(
+    desk: PageContext, typed: Typed
+) -> tuple[Conversation | None, Message | None]:
+    """Raises `ConversationNotFound`, `MessageNotFound`, `InvalidId`."""
     if not typed.conversation:
         return None, None
-    use = desk.house.bridge.talk
+    use = desk.services.bridge.talk
     its = await use.show_conversation(desk.caller, ConversationId.parse(typed.conversation))
     if not typed.message:
         return its, None

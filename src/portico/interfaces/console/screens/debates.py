@@ -16,18 +16,18 @@ from portico.debate.core.debates import (
     DebateStatus,
     Decision,
     GuestAnswer,
-    OutcomeWish,
+    OutcomeSpec,
     Replayed,
-    ReplayWish,
+    ReplaySpec,
     Seat,
 )
 from portico.debate.core.errors import DebateNotFound
 from portico.debate.core.questions import Preset
 from portico.debate.core.replay import log_text
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part, wants_part
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context, part, wants_part
 from portico.interfaces.console.screens import debate_form
 from portico.interfaces.console.screens.bridge.panes import lower_than
 from portico.interfaces.console.screens.debate_board import (
@@ -42,7 +42,7 @@ from portico.interfaces.console.screens.debate_form import share
 from portico.interfaces.http.problems import status_of
 from portico.interfaces.http.shapes import next_cursor, position
 from portico.kernel.errors import PorticoError
-from portico.kernel.ids import BadId
+from portico.kernel.ids import InvalidId
 from portico.kernel.label import PUBLIC, Label
 
 _SAID: Final = {
@@ -60,13 +60,13 @@ def debate_at(request: Request) -> DebateId:
     which = request.path_params["debate"]
     try:
         return DebateId.parse(which)
-    except BadId as error:
+    except InvalidId as error:
         raise DebateNotFound(which) from error
 
 
-async def board_values(desk: Desk, which: DebateId) -> dict[str, Any]:
+async def board_values(desk: PageContext, which: DebateId) -> dict[str, Any]:
     """Raises `NotPermitted`, `DebateNotFound`."""
-    look = desk.house.debates.look
+    look = desk.services.debates.look
     whole = await look.one(desk.caller, which)
     its = whole.debate
     parts = await look.parts(desk.caller, which) if its.analysis else ()
@@ -88,7 +88,7 @@ async def board_values(desk: Desk, which: DebateId) -> dict[str, Any]:
 
 async def drawn(
     request: Request,
-    desk: Desk,
+    desk: PageContext,
     which: DebateId,
     problem: PorticoError | None = None,
     more: Mapping[str, object] | None = None,
@@ -107,12 +107,12 @@ async def drawn(
     return await page(request, "debates/debate.html", values, title=title, status=status)
 
 
-async def _project(desk: Desk, its: Debate) -> str | None:
+async def _project(desk: PageContext, its: Debate) -> str | None:
     """Its name, for whoever may know it."""
     if its.project is None or not desk.caller.may(Scope.BRIDGE_READ):
         return None
     try:
-        found = await desk.house.bridge.talk.show_project(desk.caller, its.project)
+        found = await desk.services.bridge.talk.show_project(desk.caller, its.project)
     except PorticoError:
         return None
     return found.name
@@ -124,7 +124,7 @@ _WAYS: Final = ("right", "wrong", "answer")
 
 async def act(request: Request) -> Response:
     """One of a few; a refusal is shown on the page of the debate."""
-    desk, which, form = desk_of(request), debate_at(request), await form_of(request)
+    desk, which, form = page_context(request), debate_at(request), await form_of(request)
     does = form.one_of("do", _DOES)
     try:
         told = await _done(desk, which, form, does)
@@ -135,8 +135,8 @@ async def act(request: Request) -> Response:
     return done("/debates" if does == "remove" else f"/debates/{which}", told)
 
 
-async def _done(desk: Desk, which: DebateId, form: Form, does: str) -> str:
-    use, caller = desk.house.debates, desk.caller
+async def _done(desk: PageContext, which: DebateId, form: Form, does: str) -> str:
+    use, caller = desk.services.debates, desk.caller
     match does:
         case "stop":
             await use.stop_debate(caller, which)
@@ -155,17 +155,17 @@ async def _done(desk: Desk, which: DebateId, form: Form, does: str) -> str:
             return "removed"
 
 
-def outcome_in(form: Form) -> OutcomeWish:
-    """Raises `BadForm`."""
+def outcome_in(form: Form) -> OutcomeSpec:
+    """Raises `InvalidForm`."""
     note = form.maybe("note", most=2_000) or ""
     match form.one_of("way", _WAYS):
         case "answer":
             answer = form.maybe("answer", most=2_000)
             if answer is None:
-                raise BadForm("answer", "must say which answer is right")
-            return OutcomeWish(answer=answer, note=note)
+                raise InvalidForm("answer", "must say which answer is right")
+            return OutcomeSpec(answer=answer, note=note)
         case way:
-            return OutcomeWish(right=way == "right", note=note)
+            return OutcomeSpec(right=way == "right", note=note)
 
 
 action_routes: Final = [Route("/debates/{debate}", act, methods=["POST"])]
@@ -196,13 +196,13 @@ class Beside:
 
 
 async def show_replay(request: Request) -> Response:
-    desk, which = desk_of(request), debate_at(request)
+    desk, which = page_context(request), debate_at(request)
     asked = _asked(request)
     found: Beside | None = None
     problem: PorticoError | None = None
     try:
         wish = _wish(request)
-        found = beside(await desk.house.debates.replay_debate(desk.caller, which, wish))
+        found = beside(await desk.services.debates.replay_debate(desk.caller, which, wish))
     except PorticoError as error:
         problem = error
     if not wants_part(request):
@@ -238,13 +238,13 @@ def _side(decision: Decision, calls: int, tokens: int) -> Side:
     )
 
 
-def _wish(request: Request) -> ReplayWish:
-    """Raises `BadForm`."""
+def _wish(request: Request) -> ReplaySpec:
+    """Raises `InvalidForm`."""
     asked = request.query_params
     preset, rounds = asked.get("preset", ""), asked.get("rounds", "")
     if preset and preset not in {str(each) for each in Preset}:
-        raise BadForm("preset", "must be one of what is offered")
-    return ReplayWish(
+        raise InvalidForm("preset", "must be one of what is offered")
+    return ReplaySpec(
         preset=Preset(preset) if preset else None,
         thoroughness=share(asked.get("thoroughness") or None, "thoroughness"),
         without=tuple(asked.getlist("without")[:26]),
@@ -280,14 +280,14 @@ class SeatView:
     over: bool
 
 
-async def seat_of(desk: Desk, which: DebateId) -> SeatView | None:
+async def seat_of(desk: PageContext, which: DebateId) -> SeatView | None:
     """Of whoever has one already: looking takes none. Raises `DebateNotFound`."""
-    whole = await desk.house.debates.look.one(desk.caller, which)
+    whole = await desk.services.debates.look.one(desk.caller, which)
     its = whole.debate
     mine = is_seated(its, desk.caller.id) and desk.caller.may(Scope.DEBATES_JOIN)
     if not mine or its.status.over:
         return None
-    return seat_view(await desk.house.debates.join_debate(desk.caller, which))
+    return seat_view(await desk.services.debates.join_debate(desk.caller, which))
 
 
 async def show_seat(request: Request) -> Response:
@@ -299,7 +299,7 @@ async def show_seat(request: Request) -> Response:
 
 async def show_part(request: Request) -> Response:
     """What is asked of whoever sits there, anew."""
-    desk, which = desk_of(request), debate_at(request)
+    desk, which = page_context(request), debate_at(request)
     values: dict[str, object] = {
         "seat": await seat_of(desk, which),
         "which": str(which),
@@ -310,13 +310,13 @@ async def show_part(request: Request) -> Response:
 
 async def sit(request: Request) -> Response:
     """Take a seat, or look again; or answer what is asked there."""
-    desk, which, form = desk_of(request), debate_at(request), await form_of(request)
+    desk, which, form = page_context(request), debate_at(request), await form_of(request)
     answers = form.one_of("do", ("join", "answer")) == "answer"
     try:
         if answers:
-            seat = await desk.house.debates.answer_as_guest(desk.caller, which, answer_in(form))
+            seat = await desk.services.debates.answer_as_guest(desk.caller, which, answer_in(form))
         else:
-            seat = await desk.house.debates.join_debate(desk.caller, which)
+            seat = await desk.services.debates.join_debate(desk.caller, which)
     except PorticoError as problem:
         return await _again(request, desk, which, form, problem)
     if await _readable(desk, which):
@@ -326,7 +326,7 @@ async def sit(request: Request) -> Response:
 
 
 async def _again(
-    request: Request, desk: Desk, which: DebateId, form: Form, problem: PorticoError
+    request: Request, desk: PageContext, which: DebateId, form: Form, problem: PorticoError
 ) -> Response:
     typed = {name: form.fields.get(name, [""])[0] for name in ("answer", "rationale", "because")}
     if await _readable(desk, which):
@@ -347,11 +347,11 @@ async def _again(
     )
 
 
-async def _readable(desk: Desk, which: DebateId) -> bool:
+async def _readable(desk: PageContext, which: DebateId) -> bool:
     if not desk.caller.may(Scope.DEBATES_READ):
         return False
     try:
-        await desk.house.debates.look.one(desk.caller, which)
+        await desk.services.debates.look.one(desk.caller, which)
     except DebateNotFound:
         return False
     return True
@@ -371,7 +371,7 @@ def seat_view(seat: Seat) -> SeatView:
 
 
 def answer_in(form: Form) -> GuestAnswer:
-    """Raises `BadForm`."""
+    """Raises `InvalidForm`."""
     return GuestAnswer(
         answer=form.text("answer", most=100_000),
         rationale=form.maybe("rationale", most=20_000) or "",
@@ -409,28 +409,28 @@ async def show_list(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    desk, which = desk_of(request), debate_at(request)
+    desk, which = page_context(request), debate_at(request)
     return await drawn(request, desk, which, more={"seat": await seat_of(desk, which)})
 
 
 async def show_board(request: Request) -> Response:
-    values = await board_values(desk_of(request), debate_at(request))
+    values = await board_values(page_context(request), debate_at(request))
     return part(request, "debates/_board.html", values)
 
 
 async def show_log(request: Request) -> Response:
     """The whole of it, as a text."""
-    desk = desk_of(request)
-    whole = await desk.house.debates.look.one(desk.caller, debate_at(request))
+    desk = page_context(request)
+    whole = await desk.services.debates.look.one(desk.caller, debate_at(request))
     text = log_text(whole).encode(errors="backslashreplace").decode()
     return PlainTextResponse(text)
 
 
 async def _listed(request: Request) -> dict[str, Any]:
-    desk, asked = desk_of(request), request.query_params
+    desk, asked = page_context(request), request.query_params
     state, words = asked.get("state", ""), asked.get("q", "").strip()[:200]
     status = DebateStatus(state) if state in CHIPS and state else None
-    found = await desk.house.debates.look.page(
+    found = await desk.services.debates.look.page(
         desk.caller,
         project=asked.get("project") or None,
         status=status,
@@ -454,7 +454,7 @@ def _after(cursor: str | None) -> DebateId | None:
     try:
         last = position(cursor)
         return None if last is None else DebateId.parse(last)
-    except (BadCursor, BadId):
+    except (InvalidCursor, InvalidId):
         return None
 
 

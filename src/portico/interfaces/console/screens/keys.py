@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest
 from portico.guard.core.keys import StoredKey
 from portico.guard.core.principals import FOR_AGENTS, Scope
-from portico.guard.keys import IssuedKey, KeyWish
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page
+from portico.guard.keys import IssuedKey, KeySpec
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context
 from portico.interfaces.console.screens.settings_form import (
     levels,
     maybe_label,
@@ -126,60 +126,60 @@ _SAID: Final = {"revoked": "The key does not work any more."}
 
 
 async def show(request: Request) -> Response:
-    return await _drawn(request, desk_of(request))
+    return await _drawn(request, page_context(request))
 
 
 async def create(request: Request) -> Response:
     """Answered with the page itself: the key is shown in this answer, and in no other."""
-    desk, form = desk_of(request), await form_of(request)
-    use = desk.house.use
+    desk, form = page_context(request), await form_of(request)
+    use = desk.services.use
     try:
         wish, agent = _wish(form)
 
-        async def make() -> Answer:
+        async def make() -> StoredResponse:
             issue = use.issue_agent_key if agent else use.issue_key
             return _answer(await issue(desk.caller, wish))
 
         asked: dict[str, JsonValue] = {name: [*sent] for name, sent in form.fields.items()}
-        issued = await shown_once(desk, Ask("web.keys.issue", asked, form.once), make)
+        issued = await shown_once(desk, WriteRequest("web.keys.issue", asked, form.once), make)
     except PorticoError as error:
         return await _drawn(request, desk, problem=error, sent=form)
     return await _drawn(request, desk, issued=issued)
 
 
 async def rotate(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
-    use, key_id = desk.house.use, form.text("key", most=20)
+    desk, form = page_context(request), await form_of(request)
+    use, key_id = desk.services.use, form.text("key", most=20)
     overlap = timedelta(hours=int(form.one_of("overlap", tuple(_OVERLAPS))))
 
-    async def make() -> Answer:
+    async def make() -> StoredResponse:
         return _answer(await use.rotate_key(desk.caller, key_id, overlap))
 
     asked: dict[str, JsonValue] = {"key": key_id, "overlap": str(overlap)}
     try:
-        issued = await shown_once(desk, Ask("web.keys.rotate", asked, form.once), make)
+        issued = await shown_once(desk, WriteRequest("web.keys.rotate", asked, form.once), make)
     except PorticoError as error:
         return await _drawn(request, desk, problem=error)
     return await _drawn(request, desk, issued=issued)
 
 
 async def revoke(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     try:
-        await desk.house.use.revoke_key(desk.caller, form.text("key", most=20))
+        await desk.services.use.revoke_key(desk.caller, form.text("key", most=20))
     except PorticoError as error:
         return await _drawn(request, desk, problem=error)
     return done("/settings/keys", "revoked")
 
 
-def _wish(form: Form) -> tuple[KeyWish, bool]:
-    """And whether it is for a program. Raises `BadForm`."""
+def _wish(form: Form) -> tuple[KeySpec, bool]:
+    """And whether it is for a program. Raises `InvalidForm`."""
     holder = form.text("holder", most=40)
     scopes, days = form.many("scope", most=100), form.whole("days", least=1, most=3650)
     if unknown := [each for each in scopes if each not in set(Scope)]:
-        raise BadForm("scope", f"there is no {unknown[0][:40]!r}")
+        raise InvalidForm("scope", f"there is no {unknown[0][:40]!r}")
     tools = words_in(form, "tools")
-    wish = KeyWish(
+    wish = KeySpec(
         name=name_in(form),
         principal=None if holder in {"me", "agent"} else PrincipalId.parse(holder),
         scopes=frozenset(map(Scope, scopes)) or None,
@@ -190,20 +190,20 @@ def _wish(form: Form) -> tuple[KeyWish, bool]:
     return wish, holder == "agent"
 
 
-def _answer(issued: IssuedKey) -> Answer:
+def _answer(issued: IssuedKey) -> StoredResponse:
     kept: dict[str, JsonValue] = {"id": issued.stored.id, "name": issued.stored.name}
-    return Answer({**kept, "key": None}, shown_once={"key": issued.key.reveal()})
+    return StoredResponse({**kept, "key": None}, shown_once={"key": issued.key.reveal()})
 
 
 async def _drawn(
     request: Request,
-    desk: Desk,
+    desk: PageContext,
     *,
     issued: Any = None,  # noqa: ANN401 # a receipt's JSON
     problem: PorticoError | None = None,
     sent: Form | None = None,
 ) -> Response:
-    caller, use = desk.caller, desk.house.use
+    caller, use = desk.caller, desk.services.use
     after = request.query_params.get("after") if request.method == "GET" else None
     found = await use.list_keys(caller, after=position(after), limit=_MOST)
     known = await names(desk)
@@ -227,7 +227,7 @@ async def _drawn(
     return await page(request, "settings/keys.html", values, title="Keys", status=status)
 
 
-def _holders(desk: Desk, known: Any) -> dict[str, str]:  # noqa: ANN401 # ids and names
+def _holders(desk: PageContext, known: Any) -> dict[str, str]:  # noqa: ANN401 # ids and names
     """Whom a key may be made for."""
     caller = desk.caller
     found = {"me": f"me, {caller.name}"} if caller.may(Scope.KEYS_OWN) else {}

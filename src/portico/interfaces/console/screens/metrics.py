@@ -17,21 +17,21 @@ from starlette.routing import Route
 
 from portico.agents.core.agents import AgentFilter
 from portico.agents.core.traces import ModelStats, TraceFilter
-from portico.gateway.core.calls import Call, Figures
-from portico.gateway.core.catalog_snapshot import Standing, ToolRef
+from portico.gateway.core.calls import Call, CallStats
+from portico.gateway.core.catalog_snapshot import ToolRef, ToolStatus
 from portico.gateway.core.surface import fixed_tools, search_description
-from portico.gateway.servers import ServerLook
+from portico.gateway.servers import ServerDetails
 from portico.gateway.surface import OF_THE_SEARCH
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.formatting import State, state_of
 from portico.interfaces.console.forms import form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part
+from portico.interfaces.console.page import PageContext, done, page, page_context, part
 from portico.interfaces.console.screens.tool_view import in_use, tool_href
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import canonical
-from portico.learning.core.prefetch import AheadEdge
-from portico.learning.core.prefetch_gates import AheadMode
-from portico.learning.prefetch import AheadLook, AheadWish
+from portico.learning.core.prefetch import PrefetchEdge
+from portico.learning.core.prefetch_gates import PrefetchMode
+from portico.learning.prefetch import PrefetchDetails, PrefetchSpec
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -64,7 +64,7 @@ _HEIGHT: Final = 22
 class Range:
     key: str
     name: str
-    words: str
+    text: str
     within: timedelta
     step: timedelta
     each: str
@@ -157,15 +157,15 @@ def points(values: Sequence[int]) -> str:
 
 
 EDGES: Final = 12
-_MODES: Final[Mapping[AheadMode, str]] = {
-    AheadMode.OFF: "off: nothing is foretold, and nothing is made",
-    AheadMode.SHADOW: "shadow: foretold and compared, never made",
-    AheadMode.LIVE: "live: reads that have proved right are made",
+_MODES: Final[Mapping[PrefetchMode, str]] = {
+    PrefetchMode.OFF: "off: nothing is foretold, and nothing is made",
+    PrefetchMode.SHADOW: "shadow: foretold and compared, never made",
+    PrefetchMode.LIVE: "live: reads that have proved right are made",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class ToolTokenCost:
     """What a model pays for its tools: all of them listed, and what it is shown instead."""
 
     before: int
@@ -220,9 +220,9 @@ class EdgeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AheadView:
+class PrefetchView:
     mode: str
-    words: str
+    text: str
     installation: str
     learning: bool
     calls: int
@@ -249,20 +249,20 @@ class Cost:
     p95: timedelta | None
 
 
-def context_of(looks: Sequence[ServerLook], count: Callable[[str], int]) -> Context:
+def context_of(looks: Sequence[ServerDetails], count: Callable[[str], int]) -> ToolTokenCost:
     """As `portico init` tells it: of the servers in use, and of the door's own tools."""
     live = {
-        look.server.name: look.tools[Standing.LIVE]
+        look.server.name: look.tools[ToolStatus.LIVE]
         for look in looks
-        if look.server.approved and look.tools.get(Standing.LIVE)
+        if look.server.approved and look.tools.get(ToolStatus.LIVE)
     }
     most_first = dict(sorted(live.items(), key=lambda each: (-each[1], each[0])))
     told = search_description(most_first, lambda text: count(text) <= OF_THE_SEARCH)
     shown = sum(count(canonical(tool).decode()) for tool in fixed_tools(told))
-    return Context(before=in_use(looks)[1], after=shown)
+    return ToolTokenCost(before=in_use(looks)[1], after=shown)
 
 
-def totals(figures: Iterable[Figures]) -> Totals:
+def totals(figures: Iterable[CallStats]) -> Totals:
     known = [*figures]
     return Totals(
         calls=sum(its.calls for its in known), failures=sum(its.failures for its in known)
@@ -270,7 +270,7 @@ def totals(figures: Iterable[Figures]) -> Totals:
 
 
 def server_figures(
-    figures: Iterable[Figures], looks: Iterable[ServerLook]
+    figures: Iterable[CallStats], looks: Iterable[ServerDetails]
 ) -> Sequence[ServerFigures]:
     """Those called most first."""
     states = {look.server.name: state_of(look) for look in looks}
@@ -291,12 +291,12 @@ def server_figures(
     return sorted(found, key=lambda its: (-its.calls, its.name))
 
 
-def ahead_view(look: AheadLook, edges: Sequence[AheadEdge]) -> AheadView:
+def ahead_view(look: PrefetchDetails, edges: Sequence[PrefetchEdge]) -> PrefetchView:
     mode, totals_ = look.switches.mode, look.totals
     refused = Counter(_reason(each.turned_down) for each in edges if each.turned_down)
-    return AheadView(
+    return PrefetchView(
         mode=str(mode),
-        words=_MODES[mode],
+        text=_MODES[mode],
         installation=str(look.switches.installation),
         learning=look.switches.learning,
         calls=totals_.calls,
@@ -311,7 +311,7 @@ def ahead_view(look: AheadLook, edges: Sequence[AheadEdge]) -> AheadView:
     )
 
 
-def _edge(edge: AheadEdge) -> EdgeRow:
+def _edge(edge: PrefetchEdge) -> EdgeRow:
     return EdgeRow(
         after=_name(edge.after),
         tool=str(edge.tool),
@@ -418,7 +418,7 @@ _SAID: Final = {"ahead": "The switch is thrown. It is in force everywhere within
 
 
 async def show(request: Request) -> Response:
-    desk, meant = desk_of(request), range_of(request.query_params.get("range"))
+    desk, meant = page_context(request), range_of(request.query_params.get("range"))
     # The database counts one while another is drawn up.
     now, more, calls = await together(_now(desk, meant), _more(desk, meant), _series(desk, meant))
     values = {
@@ -429,32 +429,32 @@ async def show(request: Request) -> Response:
         "ranges": RANGES,
         "said": _SAID.get(request.query_params.get("done", "")),
         "may_switch": desk.caller.may(Scope.SERVERS_APPROVE),
-        "modes": [*AheadMode],
+        "modes": [*PrefetchMode],
     }
     return await page(request, "figures/page.html", values, title="Metrics")
 
 
 async def show_now(request: Request) -> Response:
     """What changes with every call."""
-    desk, meant = desk_of(request), range_of(request.query_params.get("range"))
+    desk, meant = page_context(request), range_of(request.query_params.get("range"))
     return part(request, "figures/_now.html", {**await _now(desk, meant), "polled": True})
 
 
 async def show_more(request: Request) -> Response:
     """What is counted over many of them, and asked for less often."""
-    desk, meant = desk_of(request), range_of(request.query_params.get("range"))
+    desk, meant = page_context(request), range_of(request.query_params.get("range"))
     return part(request, "figures/_more.html", {**await _more(desk, meant), "polled": True})
 
 
 async def show_table(request: Request) -> Response:
     """What the charts are drawn from: a table that can be read as well."""
-    desk, meant = desk_of(request), range_of(request.query_params.get("range"))
+    desk, meant = page_context(request), range_of(request.query_params.get("range"))
     found = await _series(desk, meant)
     return part(request, "figures/_table.html", {"series": found, "range": meant, "polled": True})
 
 
-async def _now(desk: Desk, meant: Range) -> dict[str, Any]:
-    gateway, caller = desk.house.gateway, desk.caller
+async def _now(desk: PageContext, meant: Range) -> dict[str, Any]:
+    gateway, caller = desk.services.gateway, desk.caller
     figures = await gateway.show_figures(caller, within=meant.within)
     looks = await gateway.list_servers(caller)
     return {
@@ -466,8 +466,8 @@ async def _now(desk: Desk, meant: Range) -> dict[str, Any]:
     }
 
 
-async def _more(desk: Desk, meant: Range) -> dict[str, Any]:
-    ahead, caller = desk.house.gateway.ahead, desk.caller
+async def _more(desk: PageContext, meant: Range) -> dict[str, Any]:
+    ahead, caller = desk.services.gateway.ahead, desk.caller
     costs = await _models(desk, meant)
     return {
         "range": meant,
@@ -478,22 +478,24 @@ async def _more(desk: Desk, meant: Range) -> dict[str, Any]:
     }
 
 
-async def _series(desk: Desk, meant: Range) -> Series:
-    calls = await desk.house.gateway.list_calls(desk.at("figures"), limit=MOST)
+async def _series(desk: PageContext, meant: Range) -> Series:
+    calls = await desk.services.gateway.list_calls(desk.at("figures"), limit=MOST)
     return series(calls, meant, desk.now)
 
 
-async def _models(desk: Desk, meant: Range, agent: str | None = None) -> Sequence[ModelStats]:
+async def _models(
+    desk: PageContext, meant: Range, agent: str | None = None
+) -> Sequence[ModelStats]:
     """Nothing where somebody may not look at agents."""
     which = TraceFilter(agent=agent, since=desk.now - meant.within)
     try:
-        return await desk.house.agents.show_model_stats(desk.caller, which)
+        return await desk.services.agents.show_model_stats(desk.caller, which)
     except PorticoError:
         return ()
 
 
-async def _by_agent(desk: Desk, meant: Range) -> Sequence[Cost]:
-    agents = await desk.house.agents.list_agents(
+async def _by_agent(desk: PageContext, meant: Range) -> Sequence[Cost]:
+    agents = await desk.services.agents.list_agents(
         desk.caller, AgentFilter(), after=None, limit=_AGENTS
     )
     names = [agent.name for agent in agents]
@@ -502,7 +504,7 @@ async def _by_agent(desk: Desk, meant: Range) -> Sequence[Cost]:
 
 
 async def export(request: Request) -> Response:
-    desk, asked = desk_of(request), request.query_params
+    desk, asked = page_context(request), request.query_params
     meant = range_of(asked.get("range"))
     match asked.get("what"):
         case "models":
@@ -516,9 +518,9 @@ async def export(request: Request) -> Response:
 
 
 async def switch(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
-    mode = AheadMode(form.one_of("mode", [*AheadMode]))
-    await desk.house.gateway.ahead.switch(desk.caller, AheadWish(mode=mode))
+    desk, form = page_context(request), await form_of(request)
+    mode = PrefetchMode(form.one_of("mode", [*PrefetchMode]))
+    await desk.services.gateway.ahead.switch(desk.caller, PrefetchSpec(mode=mode))
     return done("/figures", "ahead")
 
 

@@ -9,12 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import Rule, RuleSource, Ruling
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context
 from portico.interfaces.console.screens.approval_view import Why, why
 from portico.interfaces.console.screens.settings_form import (
     levels,
@@ -85,7 +85,7 @@ def _notes(rule: Rule) -> Iterator[str]:
     if rule.reads:
         yield "reads too"
     if rule.tainted:
-        upto = "" if rule.upto == PUBLIC else f", up to {rule.upto}"
+        upto = "" if rule.max_label == PUBLIC else f", up to {rule.max_label}"
         yield f"also after strangers' words{upto}"
     if rule.context is not None:
         yield "in one task only"
@@ -116,40 +116,42 @@ _DECISIONS_TO_CHOOSE: Final = {
 
 
 async def show(request: Request) -> Response:
-    return await _drawn(request, desk_of(request))
+    return await _drawn(request, page_context(request))
 
 
 async def add(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     try:
         rule, days = _rule(form), form.whole("days", least=1, most=3650)
         lifetime = None if days is None else timedelta(days=days)
 
-        async def make() -> Answer:
-            made = await desk.house.gateway.policy.add_rule(desk.caller, rule, lifetime)
-            return Answer({"name": made.name})
+        async def make() -> StoredResponse:
+            made = await desk.services.gateway.policy.add_rule(desk.caller, rule, lifetime)
+            return StoredResponse({"name": made.name})
 
         asked: dict[str, JsonValue] = {name: [*sent] for name, sent in form.fields.items()}
-        await desk.house.use.do_once(desk.caller, Ask("web.policy.add", asked, form.once), make)
+        await desk.services.use.do_once(
+            desk.caller, WriteRequest("web.policy.add", asked, form.once), make
+        )
     except PorticoError as error:
         return await _drawn(request, desk, problem=error, sent=form)
     return done("/settings/policy", "added")
 
 
 async def remove(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     try:
-        await desk.house.gateway.policy.remove_rule(desk.caller, form.text("name", most=100))
+        await desk.services.gateway.policy.remove_rule(desk.caller, form.text("name", most=100))
     except PorticoError as error:
         return await _drawn(request, desk, problem=error)
     return done("/settings/policy", "removed")
 
 
 def _rule(form: Form) -> Rule:
-    """Raises `BadForm`."""
+    """Raises `InvalidForm`."""
     effects = form.many("effect", most=10)
     if unknown := [each for each in effects if each not in set(Effect)]:
-        raise BadForm("effect", f"there is no {unknown[0][:40]!r}")
+        raise InvalidForm("effect", f"there is no {unknown[0][:40]!r}")
     return Rule(
         name=form.maybe("name", most=100) or "",
         ruling=Ruling(form.one_of("decision", tuple(Ruling))),
@@ -159,7 +161,7 @@ def _rule(form: Form) -> Rule:
         effects=frozenset(map(Effect, effects)),
         reads=form.ticked("reads"),
         tainted=form.ticked("tainted"),
-        upto=maybe_label(form, "upto") or PUBLIC,
+        max_label=maybe_label(form, "upto") or PUBLIC,
     )
 
 
@@ -169,19 +171,19 @@ def _whom(form: Form) -> tuple[str, ...]:
     return tuple(each.strip() for each in text.replace("\n", ",").split(",") if each.strip())
 
 
-async def _explained(desk: Desk, request: Request) -> tuple[Why | None, PorticoError | None]:
+async def _explained(desk: PageContext, request: Request) -> tuple[Why | None, PorticoError | None]:
     who, tool = (request.query_params.get(each, "").strip()[:300] for each in ("who", "tool"))
     if not (who and tool):
         return None, None
     try:
-        return why(await desk.house.gateway.policy.explain(desk.caller, who, tool)), None
+        return why(await desk.services.gateway.policy.explain(desk.caller, who, tool)), None
     except PorticoError as error:
         return None, error
 
 
 async def _drawn(
     request: Request,
-    desk: Desk,
+    desk: PageContext,
     *,
     problem: PorticoError | None = None,
     sent: Form | None = None,
@@ -189,7 +191,7 @@ async def _drawn(
     caller = desk.caller
     start = text_position(request.query_params.get("after")) or ""
     found = [
-        rule for rule in await desk.house.gateway.policy.list_rules(caller) if rule.name > start
+        rule for rule in await desk.services.gateway.policy.list_rules(caller) if rule.name > start
     ][:_MOST]
     cursor = next_cursor(found, _MOST, found[-1].name if found else "")
     explained, unexplained = await _explained(desk, request)

@@ -9,14 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest
 from portico.guard.core.keys import StoredKey
 from portico.guard.core.principals import Identity, Role, Scope
 from portico.guard.invitations import Invitation
-from portico.guard.principals import PrincipalChange, PrincipalWish
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import THEME, Desk, desk_of, done, page
+from portico.guard.principals import PrincipalChange, PrincipalSpec
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import THEME, PageContext, done, page, page_context
 from portico.interfaces.console.screens.settings_form import (
     levels,
     maybe_label,
@@ -98,40 +98,40 @@ _SAID: Final = {
 
 
 async def show(request: Request) -> Response:
-    return await _drawn(request, desk_of(request))
+    return await _drawn(request, page_context(request))
 
 
 async def invite(request: Request) -> Response:
     """Answered with the page itself: the link is shown in this answer, and in no other."""
-    desk, form = desk_of(request), await form_of(request)
-    use = desk.house.use
+    desk, form = page_context(request), await form_of(request)
+    use = desk.services.use
     try:
-        wish = PrincipalWish(
+        wish = PrincipalSpec(
             kind=PrincipalKind.PERSON,
             name=name_in(form),
             roles=frozenset({_role(form)}),
             clearance=_clearance(form),
         )
 
-        async def make() -> Answer:
+        async def make() -> StoredResponse:
             return _answer(await use.invite_person(desk.caller, wish), use.base_url)
 
         asked: dict[str, JsonValue] = {name: [*sent] for name, sent in form.fields.items()}
-        invited = await shown_once(desk, Ask("web.people.invite", asked, form.once), make)
+        invited = await shown_once(desk, WriteRequest("web.people.invite", asked, form.once), make)
     except PorticoError as error:
         return await _drawn(request, desk, problem=error, sent=form)
     return await _drawn(request, desk, invited=invited)
 
 
 async def invite_again(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
-    use, who = desk.house.use, _who(form)
+    desk, form = page_context(request), await form_of(request)
+    use, who = desk.services.use, _who(form)
 
-    async def make() -> Answer:
+    async def make() -> StoredResponse:
         return _answer(await use.invite_again(desk.caller, who), use.base_url)
 
     try:
-        ask = Ask("web.people.again", str(who), form.once)
+        ask = WriteRequest("web.people.again", str(who), form.once)
         invited = await shown_once(desk, ask, make)
     except PorticoError as error:
         return await _drawn(request, desk, problem=error)
@@ -139,21 +139,21 @@ async def invite_again(request: Request) -> Response:
 
 
 async def change(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     try:
         wanted = PrincipalChange(roles=frozenset({_role(form)}), clearance=_clearance(form))
-        await desk.house.use.change_principal(desk.caller, _who(form), wanted)
+        await desk.services.use.change_principal(desk.caller, _who(form), wanted)
     except PorticoError as error:
         return await _drawn(request, desk, problem=error)
     return done("/settings/people", "changed")
 
 
 async def switch(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     to = form.one_of("to", ("disabled", "enabled"))
     try:
         wanted = PrincipalChange(disabled=to == "disabled")
-        await desk.house.use.change_principal(desk.caller, _who(form), wanted)
+        await desk.services.use.change_principal(desk.caller, _who(form), wanted)
     except PorticoError as error:
         return await _drawn(request, desk, problem=error)
     return done("/settings/people", to)
@@ -170,23 +170,23 @@ def _role(form: Form) -> Role:
 def _clearance(form: Form) -> Label:
     label = maybe_label(form, "clearance")
     if label is None:
-        raise BadForm("clearance", "must be chosen")
+        raise InvalidForm("clearance", "must be chosen")
     return label
 
 
-def _answer(invitation: Invitation, base_url: str) -> Answer:
+def _answer(invitation: Invitation, base_url: str) -> StoredResponse:
     """The secret stands behind the #, which browsers keep to themselves."""
     kept: dict[str, JsonValue] = {
         "name": invitation.identity.name,
         "until": invitation.expires_at.isoformat(),
         "link": None,
     }
-    return Answer(kept, shown_once={"link": f"{base_url}/join#{invitation.key.reveal()}"})
+    return StoredResponse(kept, shown_once={"link": f"{base_url}/join#{invitation.key.reveal()}"})
 
 
 async def _drawn(
     request: Request,
-    desk: Desk,
+    desk: PageContext,
     *,
     invited: Any = None,  # noqa: ANN401 # a receipt's JSON
     problem: PorticoError | None = None,
@@ -194,7 +194,7 @@ async def _drawn(
 ) -> Response:
     after = position(request.query_params.get("after") if request.method == "GET" else None)
     start = None if after is None else PrincipalId.parse(after)
-    found = await desk.house.use.list_principals(desk.caller, after=start, limit=_MOST)
+    found = await desk.services.use.list_principals(desk.caller, after=start, limit=_MOST)
     cursor = next_cursor(found, _MOST, str(found[-1].id) if found else "")
     values = {
         "tabs": tabs(desk.caller),
@@ -279,8 +279,8 @@ _ACCOUNT_SAID: Final = {
 
 
 async def show_account(request: Request) -> Response:
-    desk = desk_of(request)
-    use, caller = desk.house.use, desk.caller
+    desk = page_context(request)
+    use, caller = desk.services.use, desk.caller
     found = await use.list_sessions(caller)
     values = {
         "tabs": tabs(caller),
@@ -291,15 +291,15 @@ async def show_account(request: Request) -> Response:
 
 
 async def end(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
-    await desk.house.use.end_session(desk.caller, form.text("session", most=20))
+    desk, form = page_context(request), await form_of(request)
+    await desk.services.use.end_session(desk.caller, form.text("session", most=20))
     return done("/settings", "ended")
 
 
 async def end_others(request: Request) -> Response:
     """All of one's own but this one."""
-    desk = desk_of(request)
-    use, caller = desk.house.use, desk.caller
+    desk = page_context(request)
+    use, caller = desk.services.use, desk.caller
     found = sessions(await use.list_sessions(caller), caller, desk.entry.key_id, {})
     for each in found.elsewhere:
         await use.end_session(caller, each.id)

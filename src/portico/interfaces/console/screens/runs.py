@@ -16,12 +16,12 @@ from starlette.routing import Route
 
 from portico.agents.core.traces import RunTrace, TraceFilter
 from portico.engine.core.runs import Run, RunStatus
-from portico.interfaces.console.forms import BadForm, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part
+from portico.interfaces.console.forms import InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context, part
 from portico.interfaces.console.screens.run.page import cancel_one
 from portico.interfaces.console.screens.run.run_view import (
     KINDS,
-    Seen,
+    RunView,
     of_run,
     powers_of,
     status_badge,
@@ -65,7 +65,7 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class RunLookups:
     """What is looked up beside the runs, for all of them at once."""
 
     names: Mapping[str, str]
@@ -127,7 +127,7 @@ def chips(show: Show, kind: str | None) -> Sequence[Chip]:
     ]
 
 
-def line(run: Run, over: int, known: Known, caller: Principal, now: datetime) -> Line:
+def line(run: Run, over: int, known: RunLookups, caller: Principal, now: datetime) -> Line:
     seen = of_run(run, caller)
     words, tone = status_badge(seen)
     trace = known.traces.get(run.id)
@@ -177,7 +177,7 @@ def _took(run: Run, now: datetime) -> timedelta | None:
     return max((run.finished_at or now) - run.started_at, timedelta(0))
 
 
-def _note(run: Run, seen: Seen, known: Known, trace: RunTrace | None) -> str | None:
+def _note(run: Run, seen: RunView, known: RunLookups, trace: RunTrace | None) -> str | None:
     if seen.error is not None:
         return _short(seen.error.message)
     if trace is not None and trace.asked:
@@ -188,7 +188,7 @@ def _note(run: Run, seen: Seen, known: Known, trace: RunTrace | None) -> str | N
     return None if question is None else f"“{_short(question)}”"
 
 
-def _who(seen: Seen, known: Known, caller: Principal) -> str:
+def _who(seen: RunView, known: RunLookups, caller: Principal) -> str:
     if seen.mine:
         return caller.name
     return known.names.get(seen.principal, f"…{seen.principal[-6:]}")
@@ -227,11 +227,11 @@ class Listed:
         return any(each.may_cancel for each in self.lines)
 
 
-async def listed(desk: Desk, request: Request) -> Listed:
-    """Raises `NotPermitted`, `BadCursor`."""
+async def listed(desk: PageContext, request: Request) -> Listed:
+    """Raises `NotPermitted`, `InvalidCursor`."""
     asked = request.query_params
     show, kind, after = show_of(asked.get("show")), kind_of(asked.get("kind")), asked.get("after")
-    found = await desk.house.use.list_runs(
+    found = await desk.services.use.list_runs(
         desk.caller,
         statuses=STATUSES[show],
         kind=kind,
@@ -239,7 +239,7 @@ async def listed(desk: Desk, request: Request) -> Listed:
         limit=_MOST,
     )
     runs = [run for run, _ in found]
-    known = Known(
+    known = RunLookups(
         names=await _names(desk, runs),
         traces=await _traces(desk, runs),
         questions=await _questions(desk, runs),
@@ -258,46 +258,46 @@ async def listed(desk: Desk, request: Request) -> Listed:
     )
 
 
-async def _names(desk: Desk, runs: Sequence[Run]) -> Mapping[str, str]:
+async def _names(desk: PageContext, runs: Sequence[Run]) -> Mapping[str, str]:
     if all(run.principal == desk.caller.id for run in runs):
         return {}
     with suppress(PorticoError):
-        found = await desk.house.use.list_principals(desk.caller, after=None, limit=_PEOPLE)
+        found = await desk.services.use.list_principals(desk.caller, after=None, limit=_PEOPLE)
         return {str(each.id): each.name for each in found}
     return {}
 
 
-async def _traces(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, RunTrace]:
+async def _traces(desk: PageContext, runs: Sequence[Run]) -> Mapping[RunId, RunTrace]:
     agents = [run for run in runs if run.kind == "agent"]
     if not agents:
         return {}
     which = TraceFilter(since=agents[-1].created_at - _MOMENT, until=agents[0].created_at + _MOMENT)
     with suppress(PorticoError):
-        found = await desk.house.agents.list_traces(
+        found = await desk.services.agents.list_traces(
             desk.at(PLACE), which, before=None, limit=len(agents) + 10
         )
         return {trace.run: trace for trace in found}
     return {}
 
 
-async def _questions(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, str]:
+async def _questions(desk: PageContext, runs: Sequence[Run]) -> Mapping[RunId, str]:
     if not any(run.kind in {"debate", "analysis"} for run in runs):
         return {}
     with suppress(PorticoError):
-        found = await desk.house.debates.look.page(desk.at(PLACE), limit=_DEBATES)
+        found = await desk.services.debates.look.page(desk.at(PLACE), limit=_DEBATES)
         return {debate.run: debate.question.text for debate in found}
     return {}
 
 
-async def _tools(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, str]:
+async def _tools(desk: PageContext, runs: Sequence[Run]) -> Mapping[RunId, str]:
     named = _approvals([run for run in runs if run.kind == "approved_call"])
     if not named:
         return {}
     with suppress(PorticoError):
-        found = await desk.house.gateway.approvals.list_approvals(
+        found = await desk.services.gateway.approvals.list_approvals(
             desk.at(PLACE), before=_above(named), limit=_BESIDE * len(named)
         )
-        return {asked.run: f"{asked.tool} for {asked.asker.name}" for asked in found}
+        return {asked.run: f"{asked.tool} for {asked.requester.name}" for asked in found}
     return {}
 
 
@@ -327,23 +327,23 @@ async def show(request: Request) -> Response:
 
 
 async def show_list(request: Request) -> Response:
-    values = {"listed": await listed(desk_of(request), request)}
+    values = {"listed": await listed(page_context(request), request)}
     return part(request, "runs/_list.html", values)
 
 
 async def cancel(request: Request) -> Response:
     """The one whose button it was, or all that are chosen."""
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     back = address("/runs", show_of(form.maybe("show")), kind_of(form.maybe("kind")))
     try:
         one = form.maybe("one", most=64)
         chosen = [one] if one else form.many("run", most=_MOST_CHOSEN)
         if not chosen:
-            raise BadForm("run", "choose at least one")
+            raise InvalidForm("run", "choose at least one")
         failed: list[PorticoError] = []
         for each in dict.fromkeys(chosen):
             try:
-                found, _ = await desk.house.use.show_run(desk.caller, RunId.parse(each))
+                found, _ = await desk.services.use.show_run(desk.caller, RunId.parse(each))
                 await cancel_one(desk, found)
             except PorticoError as error:
                 failed.append(error)
@@ -356,11 +356,11 @@ async def cancel(request: Request) -> Response:
 
 async def _drawn(request: Request, problem: PorticoError | None = None) -> Response:
     values = {
-        "listed": await listed(desk_of(request), request),
+        "listed": await listed(page_context(request), request),
         "kinds": KINDS,
         "said": _SAID.get(request.query_params.get("done", "")),
         "problem": problem,
-        "base_url": desk_of(request).house.use.base_url,
+        "base_url": page_context(request).services.use.base_url,
     }
     status = 200 if problem is None else status_of(problem)
     return await page(request, "runs/page.html", values, title="Runs", status=status)

@@ -10,7 +10,7 @@ from typing import Final
 
 from portico.gateway.core.tool_schemas import is_local, target
 from portico.gateway.core.untrusted_text import cut
-from portico.interfaces.console.forms import BadForm, Form
+from portico.interfaces.console.forms import Form, InvalidForm
 from portico.kernel.json import JsonObject, JsonValue
 
 # Scalars, choices and lists of scalars have fields of their own; deeper values are written as JSON.
@@ -62,7 +62,7 @@ _SCALARS: Final[Mapping[str, Input]] = {
 class Choice:
     value: str
     """As JSON, so that a number and a text are told apart."""
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +104,15 @@ def typed(form: Form, known: Sequence[Field]) -> Sequence[Field]:
 
 
 def arguments(known: Sequence[Field]) -> JsonObject:
-    """What is left empty is left out. Raises `BadForm`."""
+    """What is left empty is left out. Raises `InvalidForm`."""
     return {field.name: _read(field) for field in known if field.typed}
 
 
 def raw_arguments(text: str | None) -> JsonObject:
-    """Raises `BadForm`."""
+    """Raises `InvalidForm`."""
     found = {} if text is None else _json(RAW, text)
     if not isinstance(found, Mapping):
-        raise BadForm(RAW, "must be an object: { … }")
+        raise InvalidForm(RAW, "must be an object: { … }")
     return found
 
 
@@ -158,7 +158,7 @@ def _choices(schema: JsonObject) -> Sequence[Choice]:
     values = [schema["const"]] if "const" in schema else _list(given)
     if len(values) > _MOST_CHOICES:
         return []
-    return [Choice(value=json.dumps(it), words=cut(_told(it), 80)) for it in values]
+    return [Choice(value=json.dumps(it), text=cut(_told(it), 80)) for it in values]
 
 
 def _resolved(schema: JsonObject, root: JsonObject) -> JsonObject:
@@ -216,11 +216,11 @@ def _one(field: Field, kind: Input, text: str) -> JsonValue:
             return _number(field, text, whole=kind is Input.WHOLE)
         case Input.TRUTH:
             if text not in {"true", "false"}:
-                raise BadForm(field.name, "must be true or false")
+                raise InvalidForm(field.name, "must be true or false")
             return text == "true"
         case Input.CHOICE:
             if text not in {choice.value for choice in field.choices}:
-                raise BadForm(field.name, "must be one of what is offered")
+                raise InvalidForm(field.name, "must be one of what is offered")
             return _json(field.name, text)
         case Input.JSON | Input.LIST:
             return _json(field.name, text)
@@ -232,9 +232,9 @@ def _number(field: Field, text: str, *, whole: bool) -> float:
     try:
         number = int(text) if whole else float(text)
     except ValueError:
-        raise BadForm(field.name, f"must be a {_WORDS[field.of]}") from None
+        raise InvalidForm(field.name, f"must be a {_WORDS[field.of]}") from None
     if not isfinite(number):
-        raise BadForm(field.name, "must be a number that can be written")
+        raise InvalidForm(field.name, "must be a number that can be written")
     return int(number) if whole or ("." not in text and number == int(number)) else number
 
 
@@ -242,9 +242,9 @@ def _json(name: str, text: str) -> JsonValue:
     try:
         found: JsonValue = json.loads(text)
     except RecursionError as error:
-        raise BadForm(name, "is nested too deeply") from error
+        raise InvalidForm(name, "is nested too deeply") from error
     except ValueError as error:
-        raise BadForm(name, f"is not valid JSON: {error}") from error
+        raise InvalidForm(name, f"is not valid JSON: {error}") from error
     return found
 
 

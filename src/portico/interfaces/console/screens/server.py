@@ -10,26 +10,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.gateway.catalog import ToolLook
-from portico.gateway.core.calls import Figures
-from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.catalog import ToolDetails
+from portico.gateway.core.calls import CallStats
+from portico.gateway.core.catalog_snapshot import ToolStatus
 from portico.gateway.core.confinement import profile_from
 from portico.gateway.core.launch import shown, to_json
 from portico.gateway.core.server_approval import Change, Proposed
-from portico.gateway.core.servers import ADDED, OURS, Hold, Http, Stdio
+from portico.gateway.core.servers import ADDED, OURS, ConfinementMode, Http, Stdio
 from portico.gateway.core.surface import one_line
-from portico.gateway.logins import LoginLook
+from portico.gateway.logins import LoginDetails
 from portico.gateway.server_approval import ServerReview, ToolReview
-from portico.gateway.servers import Labelling, ServerLook
+from portico.gateway.servers import Labelling, ServerDetails
 from portico.guard.core.oauth_logins import LoginLink
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.interfaces.console.formatting import State, state_of, transport_of
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context, part
 from portico.interfaces.console.screens.tool_view import (
     EFFECTS,
-    Mark,
+    ToolBadge,
     effect_mark,
     standing_mark,
     tool_href,
@@ -76,20 +76,22 @@ class Counted:
     off: int
 
 
-def server_rows(looks: Iterable[ServerLook], figures: Iterable[Figures]) -> Sequence[ServerRow]:
+def server_rows(
+    looks: Iterable[ServerDetails], figures: Iterable[CallStats]
+) -> Sequence[ServerRow]:
     known = {each.name: each for each in figures}
     return [server_row(look, known.get(look.server.name)) for look in looks]
 
 
-def server_row(look: ServerLook, its: Figures | None) -> ServerRow:
-    server, vitals = look.server, look.vitals
+def server_row(look: ServerDetails, its: CallStats | None) -> ServerRow:
+    server, vitals = look.server, look.health
     return ServerRow(
         name=server.name,
         state=state_of(look),
         transport=transport_of(server),
         process=vitals.process,
         restarts=max(0, vitals.starts - 1),
-        live=look.tools.get(Standing.LIVE, 0),
+        live=look.tools.get(ToolStatus.LIVE, 0),
         waiting=waiting(look),
         calls=0 if its is None else its.calls,
         p50=None if its is None else its.p50,
@@ -104,9 +106,9 @@ def server_row(look: ServerLook, its: Figures | None) -> ServerRow:
     )
 
 
-def waiting(look: ServerLook) -> int:
+def waiting(look: ServerDetails) -> int:
     return sum(
-        look.tools.get(each, 0) for each in (Standing.PENDING, Standing.NEW, Standing.CHANGED)
+        look.tools.get(each, 0) for each in (ToolStatus.PENDING, ToolStatus.NEW, ToolStatus.CHANGED)
     )
 
 
@@ -137,7 +139,13 @@ TOOLS: Final = 60
 WAITING: Final = 25
 """Tools that wait, on the page of their server; all of them are on a page of their own."""
 REVIEW: Final = 40
-_RANK: Final = (Standing.CHANGED, Standing.NEW, Standing.PENDING, Standing.REFUSED, Standing.GONE)
+_RANK: Final = (
+    ToolStatus.CHANGED,
+    ToolStatus.NEW,
+    ToolStatus.PENDING,
+    ToolStatus.REFUSED,
+    ToolStatus.GONE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,10 +163,10 @@ class ServerView:
     launch: JsonObject
     launch_pin: str
     reaches: str
-    hold: Hold
+    mode: ConfinementMode
     stated: bool
     identity: str
-    era: str
+    protocol_revision: str
     approved_by: str | None
     approved_at: datetime | None
     listed_at: datetime | None
@@ -177,8 +185,8 @@ class ToolLine:
     name: str
     href: str
     line: str
-    effect: Mark
-    standing: Mark | None
+    effect: ToolBadge
+    status: ToolBadge | None
     tokens: int
 
 
@@ -186,8 +194,8 @@ class ToolLine:
 class WaitingTool:
     name: str
     href: str
-    standing: Mark
-    proposed: Mark
+    status: ToolBadge
+    proposed: ToolBadge
     proposed_value: str
     why: str
     line: str
@@ -205,7 +213,7 @@ class Review:
     reaches: str
     refused: bool
     """No box, and nobody has agreed to do without."""
-    unboxed: bool
+    unsandboxed: bool
     pin: str
     listed: bool
     waiting: Sequence[WaitingTool]
@@ -233,7 +241,7 @@ class Grants:
     reach: str
 
 
-def server_view(look: ServerLook) -> ServerView:
+def server_view(look: ServerDetails) -> ServerView:
     server, held = look.server, look.held
     who = server.identity
     return ServerView(
@@ -250,10 +258,10 @@ def server_view(look: ServerLook) -> ServerView:
         launch=to_json(server.launch),
         launch_pin=server.launch_pin,
         reaches=held.said,
-        hold=held.confinement.hold,
+        mode=held.confinement.mode,
         stated=held.confinement.stated,
         identity="" if who is None else f"{who.name} {who.version}",
-        era="" if server.era is None else str(server.era),
+        protocol_revision="" if server.protocol_revision is None else str(server.protocol_revision),
         approved_by=server.approved_by,
         approved_at=server.approved_at,
         listed_at=server.listed_at,
@@ -267,14 +275,14 @@ def server_view(look: ServerLook) -> ServerView:
     )
 
 
-def tool_lines(looks: Sequence[ToolLook], start: int = 0) -> Sequence[ToolLine]:
+def tool_lines(looks: Sequence[ToolDetails], start: int = 0) -> Sequence[ToolLine]:
     return [
         ToolLine(
             name=look.tool.ref.name,
             href=tool_href(look.tool.ref),
             line=one_line(look.tool.definition),
             effect=effect_mark(look.tool.effect),
-            standing=None if look.standing is Standing.LIVE else standing_mark(look.standing),
+            status=None if look.status is ToolStatus.LIVE else standing_mark(look.status),
             tokens=look.tool.tokens,
         )
         for look in looks[start : start + TOOLS]
@@ -282,11 +290,11 @@ def tool_lines(looks: Sequence[ToolLook], start: int = 0) -> Sequence[ToolLine]:
 
 
 def review_view(review: ServerReview) -> Review:
-    server, hold = review.server, review.held.confinement.hold
-    at_rest = [each for each in review.tools if each.standing is Standing.LIVE]
+    server, hold = review.server, review.held.confinement.mode
+    at_rest = [each for each in review.tools if each.status is ToolStatus.LIVE]
     waiting = sorted(
-        (each for each in review.tools if each.standing not in {Standing.LIVE, Standing.GONE}),
-        key=lambda each: (_RANK.index(each.standing), each.tool.ref.name),
+        (each for each in review.tools if each.status not in {ToolStatus.LIVE, ToolStatus.GONE}),
+        key=lambda each: (_RANK.index(each.status), each.tool.ref.name),
     )
     counted = Counter(_kind(each.proposal.effect) for each in waiting if each.tool.refused is None)
     return Review(
@@ -296,8 +304,8 @@ def review_view(review: ServerReview) -> Review:
         launch_changes=review.launch_changes,
         loaders=review.loaders,
         reaches=review.held.said,
-        refused=hold is Hold.REFUSED,
-        unboxed=hold is Hold.UNBOXED,
+        refused=hold is ConfinementMode.REFUSED,
+        unsandboxed=hold is ConfinementMode.UNBOXED,
         pin=review.pin,
         listed=server.set_pin is not None,
         waiting=[_waiting(each) for each in waiting],
@@ -315,7 +323,7 @@ def _undecided(each: ToolReview) -> bool:
 
 
 def _kind(effect: Effect) -> str:
-    if effect.reads_only:
+    if effect.is_read_only:
         return "read"
     return "other" if effect.destroys else "write"
 
@@ -325,7 +333,7 @@ def _waiting(review: ToolReview) -> WaitingTool:
     return WaitingTool(
         name=tool.ref.name,
         href=tool_href(tool.ref),
-        standing=standing_mark(review.standing),
+        status=standing_mark(review.status),
         proposed=effect_mark(proposed.effect),
         proposed_value=str(proposed.effect),
         why=proposed.why,
@@ -357,8 +365,8 @@ class Beside:
     start: int = 0
 
 
-async def whole_page(desk: Desk, name: str, beside: Beside) -> dict[str, Any]:
-    gateway, caller = desk.house.gateway, desk.caller
+async def whole_page(desk: PageContext, name: str, beside: Beside) -> dict[str, Any]:
+    gateway, caller = desk.services.gateway, desk.caller
     look = await gateway.show_server(caller, name)
     tools = await gateway.list_tools(caller, server=name)
     start = beside.start
@@ -379,27 +387,27 @@ async def whole_page(desk: Desk, name: str, beside: Beside) -> dict[str, Any]:
     }
 
 
-async def vitals(desk: Desk, look: ServerLook) -> dict[str, Any]:
+async def vitals(desk: PageContext, look: ServerDetails) -> dict[str, Any]:
     """What is asked for again every few seconds."""
-    figures = await desk.house.gateway.show_figures(desk.caller, within=WITHIN)
+    figures = await desk.services.gateway.show_figures(desk.caller, within=WITHIN)
     its = next((each for each in figures if each.name == look.server.name), None)
     return {
         "row": server_row(look, its),
-        "vitals": look.vitals,
+        "vitals": look.health,
         "sees_words": desk.caller.may(Scope.SERVERS_APPROVE),
     }
 
 
-async def _review(desk: Desk, name: str) -> Review | None:
+async def _review(desk: PageContext, name: str) -> Review | None:
     if not desk.caller.may(Scope.SERVERS_APPROVE):
         return None
-    [found] = await desk.house.gateway.review_servers(desk.caller, name)
+    [found] = await desk.services.gateway.review_servers(desk.caller, name)
     return review_view(found)
 
 
-async def _login(desk: Desk, look: ServerLook) -> LoginLook | None:
+async def _login(desk: PageContext, look: ServerDetails) -> LoginDetails | None:
     try:
-        return await desk.house.gateway.logins.show(desk.caller, look.server.name)
+        return await desk.services.gateway.logins.show(desk.caller, look.server.name)
     except PorticoError:
         return None  # nobody logs in to it
 
@@ -424,7 +432,7 @@ async def show(request: Request) -> Response:
 
 
 async def drawn(request: Request, name: str, beside: Beside) -> Response:
-    values = await whole_page(desk_of(request), name, beside)
+    values = await whole_page(page_context(request), name, beside)
     said = SAID.get(request.query_params.get("done", ""))
     status = 200 if beside.problem is None else status_of(beside.problem)
     return await page(
@@ -433,28 +441,32 @@ async def drawn(request: Request, name: str, beside: Beside) -> Response:
 
 
 async def show_vitals(request: Request) -> Response:
-    desk = desk_of(request)
-    look = await desk.house.gateway.show_server(desk.caller, request.path_params["name"])
+    desk = page_context(request)
+    look = await desk.services.gateway.show_server(desk.caller, request.path_params["name"])
     return part(request, "servers/_vitals.html", await vitals(desk, look))
 
 
 async def ask_to_remove(request: Request) -> Response:
-    desk, name = desk_of(request), request.path_params["name"]
-    permit(desk.caller, Scope.SERVERS_WRITE)
-    look = await desk.house.gateway.show_server(desk.caller, name)
+    desk, name = page_context(request), request.path_params["name"]
+    require_scope(desk.caller, Scope.SERVERS_WRITE)
+    look = await desk.services.gateway.show_server(desk.caller, name)
     values = {"name": name, "tools": sum(look.tools.values())}
     return await page(request, "servers/remove.html", values, title=f"Remove {name}?")
 
 
-Act = Callable[[Desk, str, Form], Awaitable[str]]
+ServerAction = Callable[[PageContext, str, Form], Awaitable[str]]
 """What is done; the word by which the page says so."""
 
 
-def _posted(act: Act) -> Callable[[Request], Awaitable[Response]]:
+def _posted(act: ServerAction) -> Callable[[Request], Awaitable[Response]]:
     """A form of this page: what goes wrong is told on the page itself."""
 
     async def send(request: Request) -> Response:
-        desk, form, name = desk_of(request), await form_of(request), request.path_params["name"]
+        desk, form, name = (
+            page_context(request),
+            await form_of(request),
+            request.path_params["name"],
+        )
         try:
             word = await act(desk, name, form)
         except PorticoError as problem:
@@ -464,38 +476,38 @@ def _posted(act: Act) -> Callable[[Request], Awaitable[Response]]:
     return send
 
 
-async def _switch(desk: Desk, name: str, form: Form) -> str:
+async def _switch(desk: PageContext, name: str, form: Form) -> str:
     to = form.one_of("to", ["on", "off"])
-    await desk.house.gateway.switch_server(desk.caller, name, enabled=to == "on")
+    await desk.services.gateway.switch_server(desk.caller, name, enabled=to == "on")
     return to
 
 
-async def _restart(desk: Desk, name: str, _form: Form) -> str:
-    await desk.house.gateway.restart_server(desk.caller, name)
+async def _restart(desk: PageContext, name: str, _form: Form) -> str:
+    await desk.services.gateway.restart_server(desk.caller, name)
     return "restarted"
 
 
-async def _allow(desk: Desk, name: str, form: Form) -> str:
+async def _allow(desk: PageContext, name: str, form: Form) -> str:
     """To be started exactly as it was shown; then it is started, and asked what it offers."""
-    gateway, pin = desk.house.gateway, form.text("pin", most=200)
+    gateway, pin = desk.services.gateway, form.text("pin", most=200)
     await gateway.approve_launch(desk.caller, name, pin, unboxed=form.ticked("unboxed"))
     await gateway.restart_server(desk.caller, name)
     return "allowed"
 
 
-async def _label(desk: Desk, name: str, form: Form) -> str:
+async def _label(desk: PageContext, name: str, form: Form) -> str:
     wish = Labelling(
         label=Label.parse(form.text("label", most=200)),
         clearance=Label.parse(form.text("clearance", most=200)),
         trusted=form.ticked("trusted"),
     )
-    await desk.house.gateway.label_server(desk.caller, name, wish)
+    await desk.services.gateway.label_server(desk.caller, name, wish)
     return "labelled"
 
 
-async def _profile(desk: Desk, name: str, form: Form) -> str:
+async def _profile(desk: PageContext, name: str, form: Form) -> str:
     if form.one_of("which", ["own", "default"]) == "default":
-        await desk.house.gateway.set_profile(desk.caller, name, None)
+        await desk.services.gateway.set_profile(desk.caller, name, None)
         return "profile"
     wanted = profile_from(
         {
@@ -505,7 +517,7 @@ async def _profile(desk: Desk, name: str, form: Form) -> str:
             "reach": _lines(form, "reach"),
         }
     )
-    await desk.house.gateway.set_profile(desk.caller, name, wanted)
+    await desk.services.gateway.set_profile(desk.caller, name, wanted)
     return "profile"
 
 
@@ -514,27 +526,27 @@ def _lines(form: Form, field: str) -> list[str]:
     return [line.strip() for line in given.splitlines() if line.strip()]
 
 
-async def _log_out(desk: Desk, name: str, _form: Form) -> str:
-    await desk.house.gateway.logins.end(desk.caller, name)
+async def _log_out(desk: PageContext, name: str, _form: Form) -> str:
+    await desk.services.gateway.logins.end(desk.caller, name)
     return "logged-out"
 
 
 async def log_in(request: Request) -> Response:
     """A link, which is followed by whoever asked for it: where it leads is not our page."""
-    desk, name = desk_of(request), request.path_params["name"]
+    desk, name = page_context(request), request.path_params["name"]
     await form_of(request)
     try:
-        link = await desk.house.gateway.logins.begin(desk.caller, name)
+        link = await desk.services.gateway.logins.start(desk.caller, name)
     except PorticoError as problem:
         return await drawn(request, name, Beside(problem=problem))
     return await drawn(request, name, Beside(link=link))
 
 
 async def remove(request: Request) -> Response:
-    desk, name = desk_of(request), request.path_params["name"]
+    desk, name = page_context(request), request.path_params["name"]
     await form_of(request)
     try:
-        await desk.house.gateway.remove_server(desk.caller, name)
+        await desk.services.gateway.remove_server(desk.caller, name)
     except PorticoError as problem:
         return await drawn(request, name, Beside(problem=problem))
     return done("/servers", "removed")
@@ -561,11 +573,11 @@ _SKIP: Final = "skip"
 async def accept(request: Request) -> Response:
     """Every tool that waits: `reads` lowers the effects of those proposed to read, `all` takes
     what is proposed for each."""
-    desk, form, name = desk_of(request), await form_of(request), request.path_params["name"]
+    desk, form, name = page_context(request), await form_of(request), request.path_params["name"]
     try:
         which = Proposed(form.one_of("proposed", [*Proposed]))
         pin = form.text("pin", most=200)
-        await desk.house.gateway.accept_tools(desk.caller, name, pin, which)
+        await desk.services.gateway.accept_tools(desk.caller, name, pin, which)
     except PorticoError as problem:
         return await drawn(request, name, Beside(problem=problem))
     return done(f"/servers/{name}", "accepted")
@@ -576,8 +588,8 @@ async def show_review(request: Request) -> Response:
 
 
 async def _page(request: Request, problem: PorticoError | None) -> Response:
-    desk, name = desk_of(request), request.path_params["name"]
-    [found] = await desk.house.gateway.review_servers(desk.caller, name)
+    desk, name = page_context(request), request.path_params["name"]
+    [found] = await desk.services.gateway.review_servers(desk.caller, name)
     view = review_view(found)
     given = request.query_params.get("start", "")
     start = int(given) if given.isascii() and given.isdigit() and len(given) < 7 else 0
@@ -599,25 +611,25 @@ async def _page(request: Request, problem: PorticoError | None) -> Response:
 
 async def choose(request: Request) -> Response:
     """Only those that were given an effect; the others stay as they are."""
-    desk, form, name = desk_of(request), await form_of(request), request.path_params["name"]
+    desk, form, name = page_context(request), await form_of(request), request.path_params["name"]
     try:
         chosen = _chosen(form)
         pin = form.text("pin", most=200)
-        await desk.house.gateway.accept_tools(desk.caller, name, pin, chosen)
+        await desk.services.gateway.accept_tools(desk.caller, name, pin, chosen)
     except PorticoError as problem:
         return await _page(request, problem)
     return done(f"/servers/{name}", "accepted")
 
 
 def _chosen(form: Form) -> dict[str, Effect]:
-    """Raises `BadForm`."""
+    """Raises `InvalidForm`."""
     fields = [field for field in form.fields if field.startswith(_PREFIX)]
     given = {field: form.one_of(field, [_SKIP, *Effect]) for field in fields}
     found = {
         field.removeprefix(_PREFIX): Effect(each) for field, each in given.items() if each != _SKIP
     }
     if not found:
-        raise BadForm("", "No tool was given an effect")
+        raise InvalidForm("", "No tool was given an effect")
     return found
 
 

@@ -13,15 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest
 from portico.gateway.core.catalog_snapshot import slug
 from portico.gateway.core.client_config_values import looks_secret
 from portico.gateway.core.client_configs import Client, described, listed
 from portico.gateway.core.config_documents import (
+    ConfigLocation,
     Described,
     Entry,
-    Place,
     Unreadable,
     as_text,
     parsed,
@@ -30,11 +30,11 @@ from portico.gateway.core.config_documents import (
 from portico.gateway.core.launch import shown, to_json
 from portico.gateway.core.pins import package_of
 from portico.gateway.core.servers import Foreign, FromFile, Http, Plain, Stdio, Value
-from portico.gateway.servers import ServerWish
+from portico.gateway.servers import ServerRegistration
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part
+from portico.guard.principals import require_scope
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context, part
 from portico.interfaces.console.screens import server as review_routes
 from portico.interfaces.console.screens import server as server_routes
 from portico.interfaces.console.screens.server import PAGE, chosen, counted, server_rows
@@ -87,7 +87,7 @@ def read_paste(text: str, *, name: str | None = None, own_url: str) -> Reading:
     written = _written(text.strip().removeprefix("$ ").strip(), name)
     if isinstance(written, str):
         return Reading(servers=(), flawed=[Flawed("", written)])
-    place = Place(path=_PATH, home=_HOME, own_url=own_url)
+    place = ConfigLocation(path=_PATH, home=_HOME, own_url=own_url)
     whole: JsonObject = {"mcpServers": written}
     found = described(_CLIENT, place, json.dumps(whole))
     taken, flawed = _taken(found, whole)
@@ -235,31 +235,31 @@ class Adding:
 
 
 async def show_add(request: Request) -> Response:
-    permit(desk_of(request).caller, Scope.SERVERS_WRITE)
+    require_scope(page_context(request).caller, Scope.SERVERS_WRITE)
     return await _drawn(request, Adding())
 
 
 async def send(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
-    permit(desk.caller, Scope.SERVERS_WRITE)
+    desk, form = page_context(request), await form_of(request)
+    require_scope(desk.caller, Scope.SERVERS_WRITE)
     text = form.maybe("text", most=_LETTERS) or ""
     name = form.maybe("name", most=80)
     try:
         step = form.one_of("step", ["look", "add"])
         if not text:
-            raise BadForm("text", "must be filled in")  # noqa: TRY301 # drawn with what was typed
-    except BadForm as problem:
+            raise InvalidForm("text", "must be filled in")  # noqa: TRY301 # drawn with what was typed
+    except InvalidForm as problem:
         return await _drawn(request, Adding(name=name or "", text=text, problem=problem))
-    reading = read_paste(text, name=name, own_url=desk.house.use.base_url)
+    reading = read_paste(text, name=name, own_url=desk.services.use.base_url)
     adding = Adding(text=text, name=name or "", reading=reading)
     return await (_add if step == "add" else _look)(request, desk, form, adding)
 
 
-async def _look(request: Request, _desk: Desk, _form: Form, adding: Adding) -> Response:
+async def _look(request: Request, _desk: PageContext, _form: Form, adding: Adding) -> Response:
     return await _drawn(request, adding)
 
 
-async def _add(request: Request, desk: Desk, form: Form, adding: Adding) -> Response:
+async def _add(request: Request, desk: PageContext, form: Form, adding: Adding) -> Response:
     """One after the other; those that can be added are, whatever is wrong with the others."""
     servers = [] if adding.reading is None else adding.reading.servers
     wanted = set(form.many("take"))
@@ -273,7 +273,7 @@ async def _add(request: Request, desk: Desk, form: Form, adding: Adding) -> Resp
         except PorticoError as error:
             problem = problem or error
     if problem is None and not added:
-        problem = BadForm("take", "must name at least one server")
+        problem = InvalidForm("take", "must name at least one server")
     if problem is not None:
         told = Adding(
             text=adding.text,
@@ -286,16 +286,16 @@ async def _add(request: Request, desk: Desk, form: Form, adding: Adding) -> Resp
     return done(f"/servers/{added[0]}" if len(added) == 1 else "/servers", "added")
 
 
-async def _added(desk: Desk, server: Pasted, key: str) -> str:
-    wish = ServerWish(name=server.name, launch=server.launch, timeout=server.timeout)
+async def _added(desk: PageContext, server: Pasted, key: str) -> str:
+    wish = ServerRegistration(name=server.name, launch=server.launch, timeout=server.timeout)
 
-    async def action() -> Answer:
-        made = await desk.house.gateway.add_server(desk.caller, wish)
-        return Answer({"name": made.name})
+    async def action() -> StoredResponse:
+        made = await desk.services.gateway.add_server(desk.caller, wish)
+        return StoredResponse({"name": made.name})
 
     asked: JsonObject = {"name": server.name, "launch": to_json(server.launch)}
-    receipt = await desk.house.use.do_once(
-        desk.caller, Ask("console.servers.add", asked, key), action
+    receipt = await desk.services.use.do_once(
+        desk.caller, WriteRequest("console.servers.add", asked, key), action
     )
     return str(receipt.body["name"])
 
@@ -331,8 +331,8 @@ async def show_list(request: Request) -> Response:
 
 
 async def _list(request: Request) -> dict[str, Any]:
-    desk, asked = desk_of(request), request.query_params
-    gateway, caller = desk.house.gateway, desk.caller
+    desk, asked = page_context(request), request.query_params
+    gateway, caller = desk.services.gateway, desk.caller
     looks = await gateway.list_servers(caller)
     rows = server_rows(looks, await gateway.show_figures(caller, within=WITHIN))
     only = asked.get("only", "")

@@ -7,9 +7,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from portico.guard.core.principals import Scope
-from portico.guard.secrets import SecretLook
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page
+from portico.guard.secrets import SecretDetails
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context
 from portico.interfaces.console.screens import keys, policy, principals
 from portico.interfaces.console.screens.settings_form import tabs
 from portico.interfaces.http.problems import status_of
@@ -22,40 +22,40 @@ _SAID: Final = {
 
 
 async def show_secrets(request: Request) -> Response:
-    return await _drawn(request, desk_of(request))
+    return await _drawn(request, page_context(request))
 
 
 async def set_secret(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     try:
         name, value = form.text("name", most=64), _value(form)
-        await desk.house.gateway.secrets.set_secret(desk.caller, name, value)
+        await desk.services.gateway.secrets.set_secret(desk.caller, name, value)
     except PorticoError as error:
         return await _drawn(request, desk, problem=error, name=form.maybe("name", most=64))
     return done("/settings/secrets", "set")
 
 
 async def unset_secret(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     try:
-        await desk.house.gateway.secrets.unset_secret(desk.caller, form.text("name", most=64))
+        await desk.services.gateway.secrets.unset_secret(desk.caller, form.text("name", most=64))
     except PorticoError as error:
         return await _drawn(request, desk, problem=error)
     return done("/settings/secrets", "unset")
 
 
 def _value(form: Form) -> str:
-    """Exactly as it was typed, but for how browsers end lines. Raises `BadForm`, which does not
+    """Exactly as it was typed, but for how browsers end lines. Raises `InvalidForm`, which does not
     repeat it."""
     sent = form.fields.get("value", ())
     if len(sent) != 1 or not sent[0].strip():
-        raise BadForm("value", "must be filled in")
+        raise InvalidForm("value", "must be filled in")
     return sent[0].replace("\r\n", "\n")
 
 
 async def _drawn(
     request: Request,
-    desk: Desk,
+    desk: PageContext,
     *,
     problem: PorticoError | None = None,
     name: str | None = None,
@@ -73,10 +73,10 @@ async def _drawn(
     return await page(request, "settings/secrets.html", values, title="Secrets", status=status)
 
 
-async def _listed(desk: Desk) -> tuple[list[SecretLook], PorticoError | None]:
+async def _listed(desk: PageContext) -> tuple[list[SecretDetails], PorticoError | None]:
     """Where they cannot be reached, the page says so. Raises `NotPermitted`."""
     try:
-        return [*await desk.house.gateway.secrets.list_secrets(desk.caller)], None
+        return [*await desk.services.gateway.secrets.list_secrets(desk.caller)], None
     except PorticoError as error:
         if status_of(error) != 503:
             raise
@@ -91,8 +91,8 @@ secrets_routes: Final = [
 
 
 async def show_about(request: Request) -> Response:
-    desk = desk_of(request)
-    use, caller = desk.house.use, desk.caller
+    desk = page_context(request)
+    use, caller = desk.services.use, desk.caller
     values = {
         "tabs": tabs(caller),
         "status": await use.show_status(caller),

@@ -4,14 +4,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.forms import BadForm, Form
-from portico.interfaces.console.page import Desk
+from portico.interfaces.console.forms import Form, InvalidForm
+from portico.interfaces.console.page import PageContext
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.kernel.label import BadLabel, Label, Level
+from portico.kernel.label import InvalidLabel, Label, Level
 from portico.kernel.principal import Principal
 
 
@@ -48,33 +48,33 @@ def levels(caller: Principal) -> Sequence[str]:
 
 
 def maybe_label(form: Form, name: str) -> Label | None:
-    """A level, and compartments beside it; None if no level was chosen. Raises `BadForm`."""
+    """A level, and compartments beside it; None if no level was chosen. Raises `InvalidForm`."""
     level = form.maybe(name, most=20)
     inside = words_in(form, f"{name}_compartments")
     if level is None:
         if inside:
-            raise BadForm(name, "must be chosen where compartments are named")
+            raise InvalidForm(name, "must be chosen where compartments are named")
         return None
     try:
         return Label.parse("+".join([level, *inside]))
-    except BadLabel as error:
-        raise BadForm(name, str(error.fix)) from error
+    except InvalidLabel as error:
+        raise InvalidForm(name, str(error.fix)) from error
 
 
 def words_in(form: Form, name: str) -> tuple[str, ...]:
-    """Separated by commas, blanks or lines. Raises `BadForm`."""
+    """Separated by commas, blanks or lines. Raises `InvalidForm`."""
     text = form.maybe(name, most=20_000) or ""
     words = tuple(dict.fromkeys(text.replace(",", " ").split()))
     if len(words) > _LONGEST_LIST:
-        raise BadForm(name, f"must be at most {_LONGEST_LIST}")
+        raise InvalidForm(name, f"must be at most {_LONGEST_LIST}")
     return words
 
 
 def name_in(form: Form, field: str = "name") -> str:
-    """As REST takes it: plain text on one line. Raises `BadForm`."""
+    """As REST takes it: plain text on one line. Raises `InvalidForm`."""
     name = form.text(field, most=100)
     if not name.isprintable():
-        raise BadForm(field, "must be plain text on one line")
+        raise InvalidForm(field, "must be plain text on one line")
     return name
 
 
@@ -84,14 +84,14 @@ def typed(form: Form | None, *fields: str) -> dict[str, str]:
     return {name: next(iter(sent.get(name, ())), "") for name in fields}
 
 
-async def names(desk: Desk) -> Mapping[PrincipalId, str]:
+async def names(desk: PageContext) -> Mapping[PrincipalId, str]:
     """Of who there is, as far as whoever looks may know."""
     known = {desk.caller.id: desk.caller.name}
     if not desk.caller.may(Scope.PRINCIPALS_READ):
         return known
     after: PrincipalId | None = None
     while len(known) < _MOST:
-        found = await desk.house.use.list_principals(desk.caller, after=after, limit=_PAGE)
+        found = await desk.services.use.list_principals(desk.caller, after=after, limit=_PAGE)
         known |= {each.id: each.name for each in found}
         if len(found) < _PAGE:
             break
@@ -100,11 +100,13 @@ async def names(desk: Desk) -> Mapping[PrincipalId, str]:
 
 
 async def shown_once(
-    desk: Desk, ask: Ask, make: Callable[[], Awaitable[Answer]]
+    desk: PageContext, ask: WriteRequest, make: Callable[[], Awaitable[StoredResponse]]
 ) -> Mapping[str, JsonValue]:
     """What a form makes, with what is shown with it once and never kept: whoever sends the form
     again is answered without that."""
     may: list[JsonValue] = [*sorted(desk.caller.scopes)]
     request: JsonObject = {"form": ask.request, "scopes": may}
-    receipt = await desk.house.use.do_once(desk.caller, Ask(ask.operation, request, ask.key), make)
+    receipt = await desk.services.use.do_once(
+        desk.caller, WriteRequest(ask.operation, request, ask.key), make
+    )
     return receipt.body

@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.gateway.core.catalog_snapshot import Standing, ToolRef
+from portico.gateway.core.catalog_snapshot import ToolRef, ToolStatus
 from portico.interfaces.console.formatting import plural
-from portico.interfaces.console.page import Desk, desk_of, page, part
+from portico.interfaces.console.page import PageContext, page, page_context, part
 from portico.interfaces.console.screens.tool_view import Nearby, nearby, tool_href
 from portico.interfaces.http.problems import status_of
 from portico.kernel.errors import PorticoError
@@ -277,7 +277,7 @@ _SERVERS: Final = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommunityRow:
     number: int
-    place: int
+    position: int
     """In an order that does not change when one of them grows: it has its place in the picture
     and its colour by this."""
     colour: int
@@ -329,7 +329,7 @@ def community_rows(found: Sequence[Community]) -> Sequence[CommunityRow]:
 def _row(community: Community, place: int) -> CommunityRow:
     return CommunityRow(
         number=community.number,
-        place=place,
+        position=place,
         colour=(place - 1) % COLOURS + 1,
         name=community_name(community.tools),
         count=len(community.tools),
@@ -408,7 +408,7 @@ def drawing(
     their own server.
     """
     nodes, links = _objects(exported.get("nodes")), _objects(exported.get("edges"))
-    dots = [*_learnt(nodes, {row.number: row.place for row in large})]
+    dots = [*_learnt(nodes, {row.number: row.position for row in large})]
     known = {dot.id for dot in dots}
     others = sorted({ref for ref in unlearnt if str(ref) not in known})
     homes = {server: -n for n, server in enumerate(sorted({ref.server for ref in others}), 1)}
@@ -424,7 +424,7 @@ def drawing(
             for pair, it in zip(pairs, links, strict=True)
             if pair[0] != pair[1]
         ],
-        "names": {row.place: row.name for row in large}
+        "names": {row.position: row.name for row in large}
         | {group: server for server, group in homes.items()},
     }
 
@@ -454,9 +454,9 @@ _NEAR: Final = 12
 
 
 async def show(request: Request) -> Response:
-    desk, asked = desk_of(request), request.query_params
-    graph, caller = desk.house.gateway.graph, desk.caller
-    figures = await graph.figures(caller)
+    desk, asked = page_context(request), request.query_params
+    graph, caller = desk.services.gateway.graph, desk.caller
+    figures = await graph.metrics(caller)
     rows = community_rows(await graph.communities(caller))
     every = asked.get("all") == "1"
     values: dict[str, Any] = {
@@ -473,25 +473,25 @@ async def show(request: Request) -> Response:
 
 
 async def show_path(request: Request) -> Response:
-    values = await _path(desk_of(request), request.query_params)
+    values = await _path(page_context(request), request.query_params)
     return part(request, "graph/_path.html", values)
 
 
 async def show_chosen(request: Request) -> Response:
-    values = await _chosen(desk_of(request), request.query_params)
+    values = await _chosen(page_context(request), request.query_params)
     return part(request, "graph/_chosen.html", values)
 
 
 async def show_data(request: Request) -> Response:
     """The picture, with places: computed once for each graph, whoever asks."""
-    desk = desk_of(request)
-    graph, caller = desk.house.gateway.graph, desk.caller
+    desk = page_context(request)
+    graph, caller = desk.services.gateway.graph, desk.caller
     exported = await graph.export(caller)
     large = community_rows(await graph.communities(caller))
     others: list[ToolRef] = []
     if request.query_params.get("all") == "1":
-        looks = await desk.house.gateway.list_tools(caller)
-        others = [look.tool.ref for look in looks if look.standing is Standing.LIVE]
+        looks = await desk.services.gateway.list_tools(caller)
+        others = [look.tool.ref for look in looks if look.status is ToolStatus.LIVE]
     drawn = await asyncio.to_thread(drawing, exported, large, others)
     body = json.dumps(drawn, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
     headers = {"ETag": f'"{sha256(body).hexdigest()[:32]}"'}
@@ -500,13 +500,13 @@ async def show_data(request: Request) -> Response:
     return Response(body, headers=headers, media_type="application/json")
 
 
-async def _path(desk: Desk, asked: Mapping[str, str]) -> dict[str, Any]:
+async def _path(desk: PageContext, asked: Mapping[str, str]) -> dict[str, Any]:
     start, goal = asked.get("from", "").strip()[:300], asked.get("to", "").strip()[:300]
     found: PathView | None = None
     problem: PorticoError | None = None
     if start and goal:
         try:
-            ways = await desk.house.gateway.graph.ways(
+            ways = await desk.services.gateway.graph.ways(
                 desk.caller, ToolRef.parse(start), ToolRef.parse(goal)
             )
             found = path_view(ways)
@@ -515,17 +515,17 @@ async def _path(desk: Desk, asked: Mapping[str, str]) -> dict[str, Any]:
     return {"start": start, "goal": goal, "path_found": found, "path_problem": problem}
 
 
-async def _chosen(desk: Desk, asked: Mapping[str, str]) -> dict[str, Any]:
+async def _chosen(desk: PageContext, asked: Mapping[str, str]) -> dict[str, Any]:
     tool, number = asked.get("tool", "").strip()[:300], asked.get("community", "")
     found: ChosenTool | ChosenCommunity | None = None
     problem: PorticoError | None = None
     try:
         if tool:
             ref = ToolRef.parse(tool)
-            near = await desk.house.gateway.graph.neighbours(desk.caller, ref, _NEAR)
+            near = await desk.services.gateway.graph.neighbours(desk.caller, ref, _NEAR)
             found = chosen_tool(ref, near)
         elif number:
-            groups = await desk.house.gateway.graph.communities(desk.caller)
+            groups = await desk.services.gateway.graph.communities(desk.caller)
             meant = [group for group in groups if str(group.number) == number]
             found = chosen_community(meant[0], groups) if meant else None
     except PorticoError as error:

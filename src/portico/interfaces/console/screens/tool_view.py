@@ -10,14 +10,14 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import quote
 
-from portico.gateway.catalog import ToolLook
-from portico.gateway.core.calls import Call, Called, CallOutcome, Figures, verb_for
-from portico.gateway.core.catalog_snapshot import Standing, ToolRef
+from portico.gateway.catalog import ToolDetails
+from portico.gateway.core.calls import Call, Called, CallOutcome, CallStats, verb_for
+from portico.gateway.core.catalog_snapshot import ToolRef, ToolStatus
 from portico.gateway.core.inferred_schema import line_of, schema_of
 from portico.gateway.core.reserved_metadata import age_ms
 from portico.gateway.core.surface import one_line
-from portico.gateway.search import Found, Hit
-from portico.gateway.servers import ServerLook
+from portico.gateway.search import Hit, SearchResult
+from portico.gateway.servers import ServerDetails
 from portico.guard.core.access_request import Allowed, Decision, Denied, NeedsApproval
 from portico.guard.core.policy import Explanation
 from portico.guard.core.rules import Rule, RuleSource, Ruling
@@ -31,7 +31,7 @@ from portico.learning.tool_graph import Neighbours
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ToolBadge:
     """A word with a colour: the word says it too."""
 
     word: str
@@ -48,24 +48,26 @@ _WORDS: Final[Mapping[Effect, tuple[str, str]]] = {
     Effect.IRREVERSIBLE: ("cannot be undone", "bad"),
     Effect.UNKNOWN: ("effect unknown", "bad"),
 }
-_STANDS: Final[Mapping[Standing, Mark]] = {
-    Standing.LIVE: Mark("in use", "ok", "It is found and can be called"),
-    Standing.PENDING: Mark("waits", "warn", "Its server has not been approved yet"),
-    Standing.NEW: Mark("quarantined: new", "warn", "It came after its server was approved"),
-    Standing.CHANGED: Mark(
+_STANDS: Final[Mapping[ToolStatus, ToolBadge]] = {
+    ToolStatus.LIVE: ToolBadge("in use", "ok", "It is found and can be called"),
+    ToolStatus.PENDING: ToolBadge("waits", "warn", "Its server has not been approved yet"),
+    ToolStatus.NEW: ToolBadge("quarantined: new", "warn", "It came after its server was approved"),
+    ToolStatus.CHANGED: ToolBadge(
         "quarantined: changed", "warn", "Its definition is not the one that was approved"
     ),
-    Standing.REFUSED: Mark("cannot be used", "bad", "Its definition cannot be used"),
-    Standing.GONE: Mark("gone", "", "Its server does not have it any more"),
+    ToolStatus.REFUSED: ToolBadge("cannot be used", "bad", "Its definition cannot be used"),
+    ToolStatus.GONE: ToolBadge("gone", "", "Its server does not have it any more"),
 }
 
 
-def effect_mark(effect: Effect) -> Mark:
+def effect_mark(effect: Effect) -> ToolBadge:
     word, tone = _WORDS[effect]
-    return Mark(word, tone, f"It {EFFECT_WORDS[effect]}" if tone != "bad" else EFFECT_WORDS[effect])
+    return ToolBadge(
+        word, tone, f"It {EFFECT_WORDS[effect]}" if tone != "bad" else EFFECT_WORDS[effect]
+    )
 
 
-def standing_mark(standing: Standing) -> Mark:
+def standing_mark(standing: ToolStatus) -> ToolBadge:
     return _STANDS[standing]
 
 
@@ -104,8 +106,8 @@ class Row:
     name: str
     href: str
     line: str
-    effect: Mark
-    standing: Mark | None
+    effect: ToolBadge
+    status: ToolBadge | None
     """None of one that can be used."""
     tokens: int
     uses: int
@@ -133,7 +135,7 @@ class HitRow:
     server: str
     href: str
     line: str
-    effect: Mark
+    effect: ToolBadge
     score: float
     words: Sequence[Matched]
     meaning: float | None
@@ -164,38 +166,38 @@ def tool_href(ref: ToolRef | str) -> str:
     return f"/tools/{quote(str(ref), safe='')}"
 
 
-def groups(looks: Iterable[ServerLook], figures: Iterable[Figures]) -> Sequence[Group]:
+def groups(looks: Iterable[ServerDetails], figures: Iterable[CallStats]) -> Sequence[Group]:
     known = {each.name: each for each in figures}
     return [_group(look, known.get(look.server.name)) for look in looks]
 
 
-def _group(look: ServerLook, its: Figures | None) -> Group:
+def _group(look: ServerDetails, its: CallStats | None) -> Group:
     counted = look.tools
     return Group(
         server=look.server.name,
         state=state_of(look),
         enabled=look.server.enabled,
         tools=there(look),
-        quarantined=counted.get(Standing.NEW, 0) + counted.get(Standing.CHANGED, 0),
+        quarantined=counted.get(ToolStatus.NEW, 0) + counted.get(ToolStatus.CHANGED, 0),
         tokens=look.tokens,
         uses=0 if its is None else its.calls,
         p95=None if its is None else its.p95,
     )
 
 
-def there(look: ServerLook) -> int:
-    return sum(number for stands, number in look.tools.items() if stands is not Standing.GONE)
+def there(look: ServerDetails) -> int:
+    return sum(number for stands, number in look.tools.items() if stands is not ToolStatus.GONE)
 
 
-def in_use(looks: Iterable[ServerLook]) -> tuple[int, int]:
+def in_use(looks: Iterable[ServerDetails]) -> tuple[int, int]:
     """How many tools can be called, and what all of them would cost a client that lists them."""
     approved = [look for look in looks if look.server.approved]
-    live = sum(look.tools.get(Standing.LIVE, 0) for look in approved)
+    live = sum(look.tools.get(ToolStatus.LIVE, 0) for look in approved)
     return live, sum(look.tokens for look in approved)
 
 
 def rows(
-    server: str, looks: Sequence[ToolLook], figures: Iterable[Figures], *, start: int = 0
+    server: str, looks: Sequence[ToolDetails], figures: Iterable[CallStats], *, start: int = 0
 ) -> Rows:
     known = {each.name: each for each in figures}
     shown = looks[start : start + ROWS]
@@ -208,22 +210,22 @@ def rows(
     )
 
 
-def _row(look: ToolLook, its: Figures | None) -> Row:
+def _row(look: ToolDetails, its: CallStats | None) -> Row:
     tool = look.tool
-    live = look.standing is Standing.LIVE
+    live = look.status is ToolStatus.LIVE
     return Row(
         name=tool.ref.name,
         href=tool_href(tool.ref),
         line=one_line(tool.definition),
         effect=effect_mark(tool.effect),
-        standing=None if live else standing_mark(look.standing),
+        status=None if live else standing_mark(look.status),
         tokens=tool.tokens,
         uses=0 if its is None else its.calls,
         p95=None if its is None else its.p95,
     )
 
 
-def search(query: str, found: Found, counted: tuple[int, int], took: timedelta) -> Search:
+def search(query: str, found: SearchResult, counted: tuple[int, int], took: timedelta) -> Search:
     live, tokens = counted
     shown = found.hits[:HITS]
     return Search(
@@ -262,7 +264,7 @@ def reasons(why: str) -> tuple[Sequence[Matched], float | None]:
     return words, None if near is None else float(near[1])
 
 
-def by_server(looks: Iterable[ServerLook]) -> Mapping[str, ServerLook]:
+def by_server(looks: Iterable[ServerDetails]) -> Mapping[str, ServerDetails]:
     return {look.server.name: look for look in looks}
 
 
@@ -284,7 +286,7 @@ _OUTCOMES: Final[Mapping[CallOutcome | None, tuple[str, str]]] = {
 class Returns:
     """What it gives: as its server says, or as was learnt from results."""
 
-    learnt: int
+    samples: int
     """From how many results; nought if its server says it."""
     line: str
     schema: JsonObject
@@ -297,9 +299,9 @@ class ToolView:
     server: str
     title: str
     description: str
-    effect: Mark
+    effect: ToolBadge
     effect_value: str
-    standing: Mark
+    status: ToolBadge
     live: bool
     plain: bool
     """Whether its name stands for itself where wildcards are read."""
@@ -321,7 +323,7 @@ class CallRow:
     id: str
     at: datetime
     by: str
-    outcome: Mark
+    outcome: ToolBadge
     took: timedelta | None
     arguments: JsonValue
     error: str | None
@@ -351,7 +353,7 @@ class Copies:
     cli: str
 
 
-def tool_view(look: ToolLook, its: Figures | None) -> ToolView:
+def tool_view(look: ToolDetails, its: CallStats | None) -> ToolView:
     tool, said = look.tool, look.tool.definition
     return ToolView(
         ref=str(tool.ref),
@@ -361,8 +363,8 @@ def tool_view(look: ToolLook, its: Figures | None) -> ToolView:
         description=said.description,
         effect=effect_mark(tool.effect),
         effect_value=str(tool.effect),
-        standing=standing_mark(look.standing),
-        live=look.standing is Standing.LIVE,
+        status=standing_mark(look.status),
+        live=look.status is ToolStatus.LIVE,
         plain=plain(tool.ref),
         refused=tool.refused,
         verb=verb_for(tool.effect),
@@ -383,11 +385,11 @@ def plain(ref: ToolRef) -> bool:
     return not {"*", "?"} & set(str(ref))
 
 
-def _returns(look: ToolLook) -> Returns | None:
+def _returns(look: ToolDetails) -> Returns | None:
     said, seen = look.tool.definition.output_schema, look.returns
     if seen is not None:
-        return Returns(learnt=seen.times, line=line_of(seen.shape), schema=schema_of(seen.shape))
-    return None if said is None else Returns(learnt=0, line="", schema=said)
+        return Returns(samples=seen.times, line=line_of(seen.shape), schema=schema_of(seen.shape))
+    return None if said is None else Returns(samples=0, line="", schema=said)
 
 
 def call_rows(calls: Sequence[Call], viewer: PrincipalId) -> Sequence[CallRow]:
@@ -400,7 +402,7 @@ def _call(call: Call, viewer: PrincipalId) -> CallRow:
         id=str(call.id),
         at=call.started_at,
         by="you" if call.principal == viewer else str(call.principal),
-        outcome=Mark(words, tone, ""),
+        outcome=ToolBadge(words, tone, ""),
         took=call.took,
         arguments=call.arguments,
         error=call.error,
@@ -416,7 +418,7 @@ def with_arguments(ref: ToolRef, arguments: JsonValue) -> str | None:
     return f"{tool_href(ref)}?with={quote(text, safe='')}" if len(text) < _LONGEST_LINK else None
 
 
-def examples(look: ToolLook, calls: Sequence[Call]) -> Sequence[tuple[str, str]]:
+def examples(look: ToolDetails, calls: Sequence[Call]) -> Sequence[tuple[str, str]]:
     """Arguments that its server gives as examples, else those that went well; and a link that
     fills them in."""
     given = look.tool.definition.input_schema.get("examples")
@@ -449,7 +451,7 @@ def _near(hop: Hop, ref: ToolRef) -> Near:
     )
 
 
-def copies(look: ToolLook, arguments: JsonObject) -> Copies:
+def copies(look: ToolDetails, arguments: JsonObject) -> Copies:
     """The same call, as a client of the gateway makes it, and as the command line does."""
     ref = str(look.tool.ref)
     asked: JsonObject = {
@@ -476,10 +478,10 @@ class Setting(StrEnum):
     NEVER = "never"
 
 
-_MARKS: Final[Mapping[type[Decision], Mark]] = {
-    Allowed: Mark("runs at once", "ok", "Nobody is asked"),
-    NeedsApproval: Mark("needs approval", "warn", "Somebody is asked first"),
-    Denied: Mark("refused", "bad", "It is not called"),
+_MARKS: Final[Mapping[type[Decision], ToolBadge]] = {
+    Allowed: ToolBadge("runs at once", "ok", "Nobody is asked"),
+    NeedsApproval: ToolBadge("needs approval", "warn", "Somebody is asked first"),
+    Denied: ToolBadge("refused", "bad", "It is not called"),
 }
 _RULINGS: Final[Mapping[Ruling, Setting]] = {
     Ruling.ALLOW: Setting.AUTO,
@@ -497,12 +499,12 @@ SETTINGS: Final = (
 @dataclass(frozen=True, slots=True)
 class Otherwise:
     when: str
-    mark: Mark
+    mark: ToolBadge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    mark: Mark
+    mark: ToolBadge
     rule: str
     reason: str
     matched: Sequence[tuple[str, str]]
@@ -524,7 +526,7 @@ def policy(found: Explanation) -> Policy:
         otherwise=[Otherwise(it.when, _MARKS[type(it.decision)]) for it in found.otherwise],
         label=str(found.context.label),
         untrusted=found.context.untrusted,
-        setting=_setting(own_rules(found.matched, found.act.aim.tool)),
+        setting=_setting(own_rules(found.matched, found.access_request.target.tool)),
     )
 
 
@@ -588,7 +590,7 @@ def result(called: Called, took: timedelta) -> Result:
         structured=None if told else whole,
         took=took,
         age_ms=age_ms(answer),
-        rest=None if called.kept is None else str(called.kept),
+        rest=None if called.stored is None else str(called.stored),
     )
 
 

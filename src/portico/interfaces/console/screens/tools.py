@@ -10,17 +10,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.engine.core.errors import BadCursor
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask
-from portico.gateway.catalog import ToolLook
+from portico.engine.core.errors import InvalidCursor
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest
+from portico.gateway.catalog import ToolDetails
 from portico.gateway.core.calls import ResultId
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import LoginNeeded
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part, wants_part
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context, part, wants_part
 from portico.interfaces.console.screens.schema_form import (
     RAW,
     Field,
@@ -84,16 +84,16 @@ class Attempt:
 NOTHING: Final = Attempt()
 
 
-def trying(desk: Desk, ref: ToolRef) -> Principal:
+def trying(desk: PageContext, ref: ToolRef) -> Principal:
     """Each tool that is tried is a task of its own: what one of them gave is not held against
     what another is given."""
     return desk.at(f"tool {ref}")
 
 
 async def whole_page(
-    desk: Desk, ref: ToolRef, attempt: Attempt, *, before: datetime | None = None
+    desk: PageContext, ref: ToolRef, attempt: Attempt, *, before: datetime | None = None
 ) -> dict[str, Any]:
-    gateway, caller = desk.house.gateway, desk.caller
+    gateway, caller = desk.services.gateway, desk.caller
     look = await gateway.show_tool(caller, ref)
     calls = await gateway.list_calls(desk.at("tools"), ref=ref, before=before, limit=CALLS)
     figures = await gateway.show_figures(caller, server=ref.server, within=TOOL_WITHIN)
@@ -113,7 +113,7 @@ async def whole_page(
     }
 
 
-def try_values(look: ToolLook, attempt: Attempt) -> dict[str, Any]:
+def try_values(look: ToolDetails, attempt: Attempt) -> dict[str, Any]:
     made = fields(look.tool.definition.input_schema, attempt.arguments)
     known = attempt.fields if attempt.fields is not None else made
     return {
@@ -124,19 +124,19 @@ def try_values(look: ToolLook, attempt: Attempt) -> dict[str, Any]:
     }
 
 
-async def _near(desk: Desk, ref: ToolRef) -> Nearby | None:
+async def _near(desk: PageContext, ref: ToolRef) -> Nearby | None:
     try:
-        return nearby(await desk.house.gateway.graph.neighbours(desk.caller, ref, 6))
+        return nearby(await desk.services.gateway.graph.neighbours(desk.caller, ref, 6))
     except PorticoError:
         return None  # of a tool that is not offered nothing is told
 
 
-async def _policy(desk: Desk, ref: ToolRef) -> Policy | None:
+async def _policy(desk: PageContext, ref: ToolRef) -> Policy | None:
     caller = trying(desk, ref)
     if not caller.may(Scope.POLICY_READ):
         return None
     try:
-        return policy(await desk.house.gateway.policy.explain(caller, caller.name, str(ref)))
+        return policy(await desk.services.gateway.policy.explain(caller, caller.name, str(ref)))
     except PorticoError:
         return None
 
@@ -159,7 +159,9 @@ async def drawn(
 ) -> Response:
     """The whole page. `problem`: of a form beside the one for trying."""
     asked = request.query_params
-    values = await whole_page(desk_of(request), ref, attempt, before=_moment(asked.get("before")))
+    values = await whole_page(
+        page_context(request), ref, attempt, before=_moment(asked.get("before"))
+    )
     said = {"said": _SAID.get(asked.get("done", "")), "problem": problem}
     wrong = problem or attempt.problem
     status = 200 if wrong is None else status_of(wrong)
@@ -176,24 +178,24 @@ def _given(text: str | None) -> JsonObject | None:
 
 
 def _moment(text: str | None) -> datetime | None:
-    """Raises `BadCursor`."""
+    """Raises `InvalidCursor`."""
     if text is None:
         return None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise BadCursor from error
+        raise InvalidCursor from error
     if moment.tzinfo is None:
-        raise BadCursor
+        raise InvalidCursor
     return moment
 
 
 async def set_effect(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     ref = _one_tool(form)
     try:
         effect = Effect(form.one_of("effect", [*Effect]))
-        await desk.house.gateway.set_effects(desk.caller, str(ref), effect)
+        await desk.services.gateway.set_effects(desk.caller, str(ref), effect)
     except PorticoError as problem:
         return await drawn(request, ref, NOTHING, problem=problem)
     return done(tool_href(ref), "effect")
@@ -201,8 +203,8 @@ async def set_effect(request: Request) -> Response:
 
 async def set_rule(request: Request) -> Response:
     """In the place of what was said of this tool alone; other rules stay as they are."""
-    desk, form = desk_of(request), await form_of(request)
-    rules, caller, ref = desk.house.gateway.policy, desk.caller, _one_tool(form)
+    desk, form = page_context(request), await form_of(request)
+    rules, caller, ref = desk.services.gateway.policy, desk.caller, _one_tool(form)
     try:
         setting = Setting(form.one_of("setting", [str(each) for each, _ in SETTINGS]))
         wanted = wanted_rule(str(ref), setting)
@@ -217,10 +219,10 @@ async def set_rule(request: Request) -> Response:
 
 
 def _one_tool(form: Form) -> ToolRef:
-    """Raises `BadForm` of a name that would be read as a pattern."""
+    """Raises `InvalidForm` of a name that would be read as a pattern."""
     ref = ToolRef.parse(form.text("tool", most=300))
     if not plain(ref):
-        raise BadForm("tool", "has a wildcard in its name, and would stand for others too")
+        raise InvalidForm("tool", "has a wildcard in its name, and would stand for others too")
     return ref
 
 
@@ -234,9 +236,9 @@ _LETTERS: Final = 200_000
 
 
 async def call(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     ref = ToolRef.parse(form.text("tool", most=300))
-    look = await desk.house.gateway.show_tool(desk.caller, ref)
+    look = await desk.services.gateway.show_tool(desk.caller, ref)
     attempt = await _attempted(desk, form, look)
     if not wants_part(request):
         return await drawn(request, ref, attempt)
@@ -245,7 +247,7 @@ async def call(request: Request) -> Response:
     return part(request, "tools/_try.html", values, status=status)
 
 
-async def _attempted(desk: Desk, form: Form, look: ToolLook) -> Attempt:
+async def _attempted(desk: PageContext, form: Form, look: ToolDetails) -> Attempt:
     known = fields(look.tool.definition.input_schema)
     as_raw = form.ticked("as_raw") or known is None
     raw = form.maybe(RAW, most=_LETTERS) or ""
@@ -267,36 +269,36 @@ async def _attempted(desk: Desk, form: Form, look: ToolLook) -> Attempt:
 
 
 async def _called(
-    desk: Desk, form: Form, look: ToolLook, attempt: Attempt, given: JsonObject
+    desk: PageContext, form: Form, look: ToolDetails, attempt: Attempt, given: JsonObject
 ) -> Attempt:
     caller, ref = trying(desk, look.tool.ref), look.tool.ref
     if not await _first(desk, form, ref, given):
         return replace(attempt, replayed=True)
-    began = desk.house.clock.now()
-    called = await desk.house.gateway.call_tool(caller, ref, given)
-    took = desk.house.clock.now() - began
+    began = desk.services.clock.now()
+    called = await desk.services.gateway.call_tool(caller, ref, given)
+    took = desk.services.clock.now() - began
     return replace(attempt, result=result(called, took))
 
 
-async def _first(desk: Desk, form: Form, ref: ToolRef, given: JsonObject) -> bool:
+async def _first(desk: PageContext, form: Form, ref: ToolRef, given: JsonObject) -> bool:
     """Whether this very form is sent for the first time. It is noted before the call is made: a
     call may wait for somebody, and what is written meanwhile has to be seen by them."""
-    ask = Ask("console.try", {"tool": str(ref), "arguments": given}, form.once)
-    receipt = await desk.house.use.do_once(desk.caller, ask, _noted)
+    ask = WriteRequest("console.try", {"tool": str(ref), "arguments": given}, form.once)
+    receipt = await desk.services.use.do_once(desk.caller, ask, _noted)
     return not receipt.replayed
 
 
-async def _noted() -> Answer:
-    return Answer({})
+async def _noted() -> StoredResponse:
+    return StoredResponse({})
 
 
 async def read_on(request: Request) -> Response:
     """A page of an answer that was too long to be shown at once."""
-    desk, asked = desk_of(request), request.query_params
+    desk, asked = page_context(request), request.query_params
     number = asked.get("page", "1")
     wanted = int(number) if number.isascii() and number.isdigit() and len(number) < 7 else 1
     which = ResultId.parse(asked.get("id", ""))
-    found = await desk.house.gateway.read_result(desk.at("tools"), which, page=max(1, wanted))
+    found = await desk.services.gateway.read_result(desk.at("tools"), which, page=max(1, wanted))
     values = {"result": str(which), "found": found}
     return await page(request, "tools/result.html", values, title="A long answer")
 
@@ -326,8 +328,8 @@ async def show_body(request: Request) -> Response:
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    desk, asked = desk_of(request), request.query_params
-    looks = await desk.house.gateway.list_servers(desk.caller)
+    desk, asked = page_context(request), request.query_params
+    looks = await desk.services.gateway.list_servers(desk.caller)
     query = asked.get("q", "").strip()[:_LONGEST]
     common = {
         "query": query,
@@ -338,12 +340,12 @@ async def _body(request: Request) -> dict[str, Any]:
         "may_switch": desk.caller.may(Scope.SERVERS_WRITE),
     }
     if query:
-        began = desk.house.clock.now()
-        found = await desk.house.gateway.find_tools(desk.caller, [query])
-        took = desk.house.clock.now() - began
+        began = desk.services.clock.now()
+        found = await desk.services.gateway.find_tools(desk.caller, [query])
+        took = desk.services.clock.now() - began
         return {**common, "search": search(query, found, in_use(looks), took)}
     start = whole(asked.get("start"))
-    figures = await desk.house.gateway.show_figures(desk.caller, within=WITHIN)
+    figures = await desk.services.gateway.show_figures(desk.caller, within=WITHIN)
     shown = groups(looks[start : start + GROUPS], figures)
     following = start + GROUPS
     opened = asked.get("open", "")
@@ -360,22 +362,22 @@ async def _body(request: Request) -> dict[str, Any]:
 async def show_group(request: Request) -> Response:
     """The tools of one server, once somebody opens it."""
     asked = request.query_params
-    found = await _rows(desk_of(request), asked.get("server", ""), whole(asked.get("start")))
+    found = await _rows(page_context(request), asked.get("server", ""), whole(asked.get("start")))
     return part(request, "tools/_rows.html", {"opened": found})
 
 
-async def _rows(desk: Desk, server: str, start: int) -> Any:  # noqa: ANN401 # drawn, not read
-    gateway, caller = desk.house.gateway, desk.caller
+async def _rows(desk: PageContext, server: str, start: int) -> Any:  # noqa: ANN401 # drawn, not read
+    gateway, caller = desk.services.gateway, desk.caller
     looks = await gateway.list_tools(caller, server=server)
     figures = await gateway.show_figures(caller, server=server, within=WITHIN)
     return rows(server, looks, figures, start=start)
 
 
 async def switch(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     to = form.one_of("to", ["on", "off"])
     name = form.text("server", most=80)
-    await desk.house.gateway.switch_server(desk.caller, name, enabled=to == "on")
+    await desk.services.gateway.switch_server(desk.caller, name, enabled=to == "on")
     return done("/tools", to)
 
 

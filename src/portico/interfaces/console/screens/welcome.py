@@ -14,15 +14,15 @@ from starlette.routing import Route
 
 from portico.agents.core.model_requests import ProviderState
 from portico.gateway.core.calls import Phase
-from portico.gateway.core.catalog_snapshot import Standing
+from portico.gateway.core.catalog_snapshot import ToolStatus
 from portico.gateway.core.errors import ServerExists
 from portico.gateway.core.launch import shown
 from portico.gateway.core.servers import ADDED, OURS, Launch, Plain, Server, Stdio
-from portico.gateway.servers import ServerLook, ServerWish
+from portico.gateway.servers import ServerDetails, ServerRegistration
 from portico.gateway.surface import ContextWeight, WeighContext
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.forms import BadForm, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part
+from portico.interfaces.console.forms import InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context, part
 from portico.interfaces.http.use_cases import GatewayUseCases
 from portico.kernel.principal import PrincipalKind
 
@@ -187,17 +187,17 @@ class Progress:
         return sum(each.done >= 2 for each in self.steps)
 
 
-def progress(looks: Sequence[ServerLook]) -> Progress:
+def progress(looks: Sequence[ServerDetails]) -> Progress:
     """What waits for somebody first."""
     steps = sorted(map(_step, looks), key=lambda each: (each.done == 3, each.name))
     return Progress(steps=steps, origins=_origins(looks))
 
 
-def _step(look: ServerLook) -> ServerStep:
+def _step(look: ServerDetails) -> ServerStep:
     server = look.server
     done, state, tone = _state(look)
-    waiting = (Standing.PENDING, Standing.NEW, Standing.CHANGED)
-    there = (Standing.LIVE, *waiting)
+    waiting = (ToolStatus.PENDING, ToolStatus.NEW, ToolStatus.CHANGED)
+    there = (ToolStatus.LIVE, *waiting)
     asked = server.may_start and server.listed_at is None and server.failure is None
     return ServerStep(
         name=server.name,
@@ -207,7 +207,7 @@ def _step(look: ServerLook) -> ServerStep:
         state=state,
         tone=tone,
         done=done,
-        busy=asked or look.vitals.phase is Phase.STARTING,
+        busy=asked or look.health.phase is Phase.STARTING,
         tools=sum(look.tools.get(each, 0) for each in there),
         waiting=sum(look.tools.get(each, 0) for each in waiting),
         tokens=look.tokens,
@@ -215,7 +215,7 @@ def _step(look: ServerLook) -> ServerStep:
     )
 
 
-def _state(look: ServerLook) -> tuple[int, str, str]:
+def _state(look: ServerDetails) -> tuple[int, str, str]:
     """How many of the three are done, what that is in words, and the tone."""
     server = look.server
     if not server.may_start:
@@ -228,7 +228,7 @@ def _state(look: ServerLook) -> tuple[int, str, str]:
         return 2, "its tools wait to be let in", "warn"
     if server.failure is not None:
         return 2, "could not be asked the last time", "bad"
-    new = look.tools.get(Standing.NEW, 0) + look.tools.get(Standing.CHANGED, 0)
+    new = look.tools.get(ToolStatus.NEW, 0) + look.tools.get(ToolStatus.CHANGED, 0)
     return 3, "in use" if not new else f"in use, {new} new or changed", "ok" if not new else "warn"
 
 
@@ -250,7 +250,7 @@ def origin_words(origin: str) -> str:
     return next((name for sign, name in _CLIENTS if sign in origin), PurePath(origin).name)
 
 
-def _origins(looks: Sequence[ServerLook]) -> Sequence[Origin]:
+def _origins(looks: Sequence[ServerDetails]) -> Sequence[Origin]:
     found: dict[str, list[Server]] = {}
     for look in looks:
         found.setdefault(look.server.origin, []).append(look.server)
@@ -363,14 +363,14 @@ _SAID: Final = {
 
 
 async def show(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     servers, providers = await _server_progress(desk), await _providers(desk)
     values = {
         **await _of_servers(desk, servers),
         "providers": providers,
         "steps": first_steps(servers, providers, await _client_seen(desk)),
         "samples": offered([each.name for each in servers.steps]),
-        "clients": clients(desk.house.use.base_url),
+        "clients": clients(desk.services.use.base_url),
         "said": _SAID.get(request.query_params.get("done", "")),
     }
     return await page(request, "welcome/page.html", values, title="Welcome")
@@ -378,40 +378,40 @@ async def show(request: Request) -> Response:
 
 async def show_servers(request: Request) -> Response:
     """How far they have come, asked for every few seconds."""
-    desk = desk_of(request)
+    desk = page_context(request)
     values = await _of_servers(desk, await _server_progress(desk))
     return part(request, "welcome/_servers.html", values)
 
 
 async def add_samples(request: Request) -> Response:
     """They are known then, and wait to be allowed as any other does. Raises `NotPermitted`."""
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     wanted = [each for each in SAMPLES if each.name in form.many("sample")]
     if not wanted:
-        raise BadForm("sample", "must be ticked")
+        raise InvalidForm("sample", "must be ticked")
     for each in wanted:
-        wish = ServerWish(name=each.name, launch=each.launch)
+        wish = ServerRegistration(name=each.name, launch=each.launch)
         try:
-            await desk.house.gateway.add_server(desk.caller, wish)
+            await desk.services.gateway.add_server(desk.caller, wish)
         except ServerExists:
             continue  # it is there, as was asked
     return done("/welcome", "samples")
 
 
-async def _server_progress(desk: Desk) -> Progress:
+async def _server_progress(desk: PageContext) -> Progress:
     if not desk.caller.may(Scope.SERVERS_READ):
         return progress([])
-    return progress(await desk.house.gateway.list_servers(desk.caller))
+    return progress(await desk.services.gateway.list_servers(desk.caller))
 
 
-async def _of_servers(desk: Desk, servers: Progress) -> dict[str, Any]:
+async def _of_servers(desk: PageContext, servers: Progress) -> dict[str, Any]:
     return {"servers": servers, "weight": await _weight(desk)}
 
 
-async def _weight(desk: Desk) -> Weight | None:
+async def _weight(desk: PageContext) -> Weight | None:
     if not desk.caller.may(Scope.SERVERS_READ):
         return None
-    return weight(await weighing(desk.house.gateway)(desk.caller))
+    return weight(await weighing(desk.services.gateway)(desk.caller))
 
 
 def weighing(gateway: GatewayUseCases) -> WeighContext:
@@ -423,15 +423,15 @@ def weighing(gateway: GatewayUseCases) -> WeighContext:
     )
 
 
-async def _providers(desk: Desk) -> list[ProviderState]:
+async def _providers(desk: PageContext) -> list[ProviderState]:
     if not desk.caller.may(Scope.MODELS_READ):
         return []
-    return [*await desk.house.models.list_providers(desk.caller)]
+    return [*await desk.services.models.list_providers(desk.caller)]
 
 
-async def _client_seen(desk: Desk) -> datetime | None:
+async def _client_seen(desk: PageContext) -> datetime | None:
     """When an agent's key was last used, as far as whoever looks may know."""
-    use, caller = desk.house.use, desk.caller
+    use, caller = desk.services.use, desk.caller
     if not (caller.may(Scope.KEYS_READ) and caller.may(Scope.PRINCIPALS_READ)):
         return None
     people = await use.list_principals(caller, after=None, limit=_LOOKED_THROUGH)

@@ -10,34 +10,40 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Request
 from starlette.responses import JSONResponse, Response
 
-from portico.agents.conversations import Taken
+from portico.agents.conversations import RoutedMessage
 from portico.agents.core.conversations import Spoken, going_on_note, waiting_note
 from portico.agents.core.events import (
-    Happening,
-    Heard,
-    Noted,
-    RunEnded,
-    TextAdded,
-    ThoughtAdded,
-    Told,
-    ToolBegan,
-    ToolEnded,
-    ToolWaits,
-    TurnBegan,
-    TurnEnded,
+    AgentEvent,
+    AgentStreamItem,
+    InputReceived,
+    ReasoningDelta,
+    RunFinished,
+    RunNotice,
+    TextDelta,
+    ToolCallAwaitingApproval,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
 )
 from portico.agents.core.model_requests import Finish, Usage
 from portico.agents.core.traces import AgentRunStatus
 from portico.debate.core.conduct import brief, percent, skip_words, verdict_words
 from portico.debate.core.debates import Debate, DebateStatus, Decision, Option, Verdict, WholeDebate
-from portico.debate.core.events import PartBegan, RoundBegan, Skipped, VoiceAnswered, VoiceFailed
-from portico.debate.core.events import Told as DebateTold
+from portico.debate.core.events import (
+    DebaterAnswered,
+    DebaterFailed,
+    PartBegan,
+    RoundBegan,
+    Skipped,
+)
+from portico.debate.core.events import DebateStreamItem as DebateTold
 from portico.debate.debaters import ShortenAnswer
 from portico.interfaces.http.streaming import (
     MEDIA_TYPE,
-    Line,
     Listener,
     Listening,
+    RawConnection,
     TalkStream,
     collected,
     line_of,
@@ -72,9 +78,9 @@ class Delta:
 class ChatReply:
     """Goes along with one run; what it has said so far cannot be taken back."""
 
-    taken: Taken
+    taken: RoutedMessage
     base_url: str
-    end: RunEnded | None = None
+    end: RunFinished | None = None
     content: str = ""
     reasoning: str = ""
     cut: bool = False
@@ -83,7 +89,7 @@ class ChatReply:
     _thought: Spoken = field(default_factory=Spoken)
     _turn: str = ""
     """What was said in this turn, in the attempt that counts."""
-    _waiting: dict[str, ToolWaits] = field(default_factory=dict)
+    _waiting: dict[str, ToolCallAwaitingApproval] = field(default_factory=dict)
     _mute: bool = False
 
     def __post_init__(self) -> None:
@@ -93,18 +99,21 @@ class ChatReply:
     def waits(self) -> bool:
         return bool(self._waiting) and self.end is None
 
-    def begun(self) -> Delta:
+    def started(self) -> Delta:
         return self._say(Delta(content=self.taken.before))
 
-    def hear(self, happening: Happening) -> Delta:
+    def receive(self, happening: AgentEvent) -> Delta:
         delta = self._delta(happening)
         if not self._mute:
             return self._say(delta)
-        if isinstance(happening, ToolWaits) and happening.approval == self.taken.past:
+        if (
+            isinstance(happening, ToolCallAwaitingApproval)
+            and happening.approval == self.taken.past
+        ):
             self._mute = False
             notes = [self._note(each) for each in self._waiting.values()]
             return self._say(_paragraphs(*notes if self.taken.waits else ()))
-        if isinstance(happening, RunEnded):
+        if isinstance(happening, RunFinished):
             self._mute = False
             return self._say(_ending(happening, happening.answer))
         return Delta()
@@ -127,43 +136,45 @@ class ChatReply:
         self.reasoning += reasoning
         return Delta(content, reasoning)
 
-    def _delta(self, happening: Happening) -> Delta:
+    def _delta(self, happening: AgentEvent) -> Delta:
         match happening:
-            case TextAdded():
+            case TextDelta():
                 return self._words(happening)
-            case ThoughtAdded():
+            case ReasoningDelta():
                 self._thought = self._thought.after(happening)
                 return Delta(reasoning=self._thought.fresh)
-            case ToolBegan() | ToolWaits() | ToolEnded():
+            case ToolCallStarted() | ToolCallAwaitingApproval() | ToolCallFinished():
                 return self._tool(happening)
-            case Noted(message=message):
+            case RunNotice(message=message):
                 return _line(message)
-            case TurnBegan() | TurnEnded() | Heard():
+            case TurnStarted() | TurnFinished() | InputReceived():
                 self._take_in(happening)
                 return Delta()
-            case RunEnded():
+            case RunFinished():
                 self.end = happening
                 return _ending(happening, self._rest(happening.answer))
 
-    def _take_in(self, happening: TurnBegan | TurnEnded | Heard) -> None:
+    def _take_in(self, happening: TurnStarted | TurnFinished | InputReceived) -> None:
         """Of which nothing is said."""
-        if isinstance(happening, TurnEnded):
+        if isinstance(happening, TurnFinished):
             self.cut = happening.finish is Finish.LENGTH
-        elif isinstance(happening, TurnBegan) and happening.turn != self._text.turn:
+        elif isinstance(happening, TurnStarted) and happening.turn != self._text.turn:
             self._turn = ""
 
-    def _tool(self, happening: ToolBegan | ToolWaits | ToolEnded) -> Delta:
+    def _tool(
+        self, happening: ToolCallStarted | ToolCallAwaitingApproval | ToolCallFinished
+    ) -> Delta:
         match happening:
-            case ToolBegan(tool=tool, arguments=arguments):
+            case ToolCallStarted(tool=tool, arguments=arguments):
                 return _line(f"{tool} {_shown(arguments)}")
-            case ToolWaits(call=call):
+            case ToolCallAwaitingApproval(call=call):
                 self._waiting[call] = happening
                 return _paragraphs(self._note(happening))
-            case ToolEnded(call=call):
+            case ToolCallFinished(call=call):
                 self._waiting.pop(call, None)
                 return _outcome(happening)
 
-    def _words(self, piece: TextAdded) -> Delta:
+    def _words(self, piece: TextDelta) -> Delta:
         another = piece.turn > self._text.turn
         self._text = self._text.after(piece)
         fresh = self._text.fresh
@@ -179,7 +190,7 @@ class ChatReply:
             return answer.removeprefix(self._turn.strip())
         return f"\n\n{answer}" if answer else ""
 
-    def _note(self, waits: ToolWaits) -> str:
+    def _note(self, waits: ToolCallAwaitingApproval) -> str:
         return waiting_note(self.taken.run, waits, self.base_url)
 
 
@@ -196,14 +207,14 @@ def _line(text: str) -> Delta:
     return Delta(reasoning=f"\n{text}\n")
 
 
-def _outcome(ended: ToolEnded) -> Delta:
+def _outcome(ended: ToolCallFinished) -> Delta:
     if not ended.failed:
         return Delta()
     why = ended.text.strip().partition("\n")[0]
     return _line(f"{ended.tool} failed: {_cut(why)}")
 
 
-def _ending(ended: RunEnded, rest: str) -> Delta:
+def _ending(ended: RunFinished, rest: str) -> Delta:
     match ended.status:
         case AgentRunStatus.STOPPED | AgentRunStatus.CANCELLED:
             return Delta(f"{rest}\n\n{_STOPPED}")
@@ -226,11 +237,11 @@ _DONE: Final = b"data: [DONE]\n\n"
 _FAILED: Final = {AgentRunStatus.FAILED}
 
 
-def failed(reply: ChatReply) -> RunEnded | None:
+def failed(reply: ChatReply) -> RunFinished | None:
     return reply.end if reply.end is not None and reply.end.status in _FAILED else None
 
 
-def failure_told(ended: RunEnded) -> str:
+def failure_told(ended: RunFinished) -> str:
     told = [ended.error or "The run failed.", ended.fix]
     return " ".join(each for each in told if each)
 
@@ -247,12 +258,12 @@ class ChatChunks:
     def waits(self) -> bool:
         return self.reply.waits
 
-    def begun(self) -> bytes:
+    def started(self) -> bytes:
         opened = self._chunk({"role": "assistant", "content": ""})
-        return opened + self._piece(self.reply.begun())
+        return opened + self._piece(self.reply.started())
 
-    def told(self, told: Told) -> bytes:
-        return self._piece(self.reply.hear(told.happening))
+    def told(self, told: AgentStreamItem) -> bytes:
+        return self._piece(self.reply.receive(told.event))
 
     def gave_up(self) -> bytes:
         return self._piece(self.reply.gave_up()) + self._last()
@@ -344,13 +355,17 @@ _DEBATE_FAILED: Final = "debate_failed"
 
 
 async def debate_reply(
-    debates: DebateUseCases, listener: Listener, debate: Debate, body: ChatIn, line: Line | None
+    debates: DebateUseCases,
+    listener: Listener,
+    debate: Debate,
+    body: ChatIn,
+    line: RawConnection | None,
 ) -> Response:
     chunks = DebateChunks(
         debate=debate,
         model=body.model,
         with_usage=body.with_usage,
-        most=body.most_output,
+        limit=body.most_output,
         shorten=debates.shorten_answer,
     )
     told = _told(debates, listener.caller, debate)
@@ -384,7 +399,7 @@ class DebateChunks:
     debate: Debate
     model: str
     with_usage: bool
-    most: int | None
+    limit: int | None
     """Tokens that the program has room for."""
     shorten: ShortenAnswer
     whole: WholeDebate | None = None
@@ -400,7 +415,7 @@ class DebateChunks:
     def failed(self) -> bool:
         return self.whole is not None and self.whole.debate.status is DebateStatus.FAILED
 
-    def begun(self) -> bytes:
+    def started(self) -> bytes:
         return self._chunk({"role": "assistant", "content": ""})
 
     def told(self, told: DebateTold | WholeDebate) -> bytes:
@@ -416,7 +431,7 @@ class DebateChunks:
     def _end(self, whole: WholeDebate) -> None:
         self.whole = whole
         text = answer_text(whole.debate)
-        self.content = text if self.failed else self.shorten(text, self.most)
+        self.content = text if self.failed else self.shorten(text, self.limit)
         self.cut = self.content != text
 
     @property
@@ -493,18 +508,18 @@ def _answer(decision: Decision) -> str:
 
 
 def _option_line(option: Option) -> str:
-    who = ", ".join(option.voices)
+    who = ", ".join(option.debaters)
     why = f": {brief(option.rationale)}" if option.rationale else ""
     return f"- {brief(option.shown)} ({percent(option.probability)}; {who}){why}"
 
 
 def _debate_line(told: DebateTold) -> str:
-    match told.happening:
+    match told.event:
         case RoundBegan(round=number):
             return "Round 1: blind answers." if number == 1 else f"Round {number}: critique."
-        case VoiceAnswered(voice=voice, answer=answer):
+        case DebaterAnswered(voice=voice, answer=answer):
             return f"{voice}: {brief(answer)}"
-        case VoiceFailed(voice=voice, why=why):
+        case DebaterFailed(voice=voice, why=why):
             return f"{voice} gave no answer: {brief(why)}"
         case Skipped(what=what, why=why, saved_tokens=saved):
             return skip_words(brief(what), why, saved)

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from portico.agents.core.agents import Agent, AgentFilter
 from portico.debate.core.questions import Preset
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.use_cases import Agents
@@ -67,7 +67,7 @@ async def list_chat_models(agents: Agents, caller: Caller) -> ModelsOut:
 @router.get("/models/{model:path}", name="show_chat_model", responses=_SAID)
 async def show_chat_model(agents: Agents, caller: Caller, model: str) -> ModelOut:
     if (preset := preset_named(model)) is not None:
-        permit(caller, Scope.DEBATES_RUN)
+        require_scope(caller, Scope.DEBATES_RUN)
         return _preset_out(preset)
     return _out(await agents.show_agent(caller, agent_named(model)))
 

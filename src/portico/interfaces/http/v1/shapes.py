@@ -16,14 +16,14 @@ from portico.agents.core.conversations import (
     told_before,
     with_wishes,
 )
+from portico.agents.core.model_requests import AssistantMessage, UserMessage
 from portico.agents.core.model_requests import Message as ModelMessage
-from portico.agents.core.model_requests import ModelSaid, UserSaid
-from portico.debate.core.debates import DebateWish
+from portico.debate.core.debates import DebateSpec
 from portico.debate.core.questions import Preset
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.shapes import Switch, Text
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 
 # Under /v1 errors have the form of OpenAI's: detail and fix of our problem in one message.
 
@@ -50,7 +50,7 @@ class NotSupported(PorticoError):
 
     def __init__(self, field: str, why: str) -> None:
         super().__init__(f"{field}: {why}")
-        self.flaws = (Flaw(field, why),)
+        self.field_errors = (FieldError(field, why),)
 
 
 class OpenAIErrors:
@@ -205,7 +205,7 @@ class ChatIn(_Lenient, title="ChatIn"):
         agent = agent_named(self.model)
         self._check()
         said = [*_said(self.messages)]
-        if not said or not isinstance(said[-1], UserSaid) or not said[-1].text:
+        if not said or not isinstance(said[-1], UserMessage) or not said[-1].text:
             raise NoQuestion
         wishes = [text for each in self.messages if _is_wish(each) and (text := _text(each, 0))]
         earlier = said[-2] if len(said) > 1 else None
@@ -214,24 +214,24 @@ class ChatIn(_Lenient, title="ChatIn"):
             agent=agent,
             message=question.text,
             history=tuple(history),
-            left_off=left_off(earlier.text) if isinstance(earlier, ModelSaid) else None,
+            left_off=left_off(earlier.text) if isinstance(earlier, AssistantMessage) else None,
             key=question_key(agent, with_wishes(wishes, said)) if key is None else key,
             keyed=key is not None,
             again=again,
-            most_output=self.most_output,
+            max_output_tokens=self.most_output,
         )
 
-    def debate_wish(self, preset: Preset, key: str | None) -> DebateWish:
+    def debate_wish(self, preset: Preset, key: str | None) -> DebateSpec:
         """What was said before is what the question is about. Raises `NotSupported`,
         `NoQuestion`."""
         self._check()
         said = [*_said(self.messages)]
-        if not said or not isinstance(said[-1], UserSaid) or not said[-1].text:
+        if not said or not isinstance(said[-1], UserMessage) or not said[-1].text:
             raise NoQuestion
         asked = max(number for number, each in enumerate(self.messages) if each.role == "user")
         others = [each for number, each in enumerate(self.messages) if number != asked]
         before = [f"{_speaker(each)}: {text}" for each in others if (text := _text(each, 0))]
-        return DebateWish(
+        return DebateSpec(
             question=said[-1].text, preset=preset, material="\n\n".join(before), key=key
         )
 
@@ -294,9 +294,9 @@ def _said(messages: list[MessageIn]) -> Iterator[ModelMessage]:
         if each.role in {"tool", "function"} or each.tool_calls not in _NOTHING:
             raise NotSupported(f"messages.{number}", _REFUSED["tools"])
         if each.role == "user":
-            yield UserSaid(_text(each, number))
+            yield UserMessage(_text(each, number))
         elif each.role == "assistant":
-            yield ModelSaid(_text(each, number))
+            yield AssistantMessage(_text(each, number))
 
 
 def _speaker(message: MessageIn) -> str:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from portico.bridge.core.attachments import Digest
 from portico.bridge.core.conversations import ConversationId
-from portico.bridge.core.errors import BadBridgeInput
+from portico.bridge.core.errors import InvalidBridgeInput
 from portico.bridge.core.messages import MessageId
 from portico.guard.authentication import Entry
 from portico.guard.core.errors import PrincipalNotFound
 from portico.guard.core.principals import Scope
 from portico.interfaces.mcp.tool_values import Effect, flaws_of, lenient
 from portico.kernel.clock import Clock
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label
@@ -38,9 +38,10 @@ def for_a_model(error: PorticoError) -> PorticoError:
     return error
 
 
-class NoSuchResource(PorticoError):
+class ResourceNotFound(PorticoError):
     kind = Kind.NOT_FOUND
     code = "no_such_resource"
+    type_name = "NoSuchResource"
     title = "There is no such resource"
     fix = "List the templates of resources: they say how addresses are written here."
 
@@ -58,9 +59,10 @@ class NotFollowed(PorticoError):
         super().__init__(f"{uri[:200]!r} cannot be subscribed to.")
 
 
-class NoSuchTool(PorticoError):
+class BridgeToolNotFound(PorticoError):
     kind = Kind.NOT_FOUND
     code = "no_such_bridge_tool"
+    type_name = "NoSuchTool"
     title = "The bridge has no such tool"
     fix = "List the tools of this door; those of the gateway are at /mcp."
 
@@ -348,18 +350,18 @@ def schema_of(name: str) -> JsonObject | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ParsedArguments:
     """Fits what its tool says that it takes; what was left out, or is null, is not there."""
 
     fields: Mapping[str, Any]
 
     @classmethod
-    def read(cls, tool: BridgeTool, given: JsonObject) -> "Given":
-        """Raises `BadBridgeInput`: also of a field that is not known, which may have been a label
-        that was meant to hold."""
+    def read(cls, tool: BridgeTool, given: JsonObject) -> "ParsedArguments":
+        """Raises `InvalidBridgeInput`: also of a field that is not known, which may have been a
+        label that was meant to hold."""
         fields = lenient(tool, given)
         if flaws := [*flaws_of(tool, fields)]:
-            raise BadBridgeInput(flaws)
+            raise InvalidBridgeInput(flaws)
         return cls(fields)
 
     def __contains__(self, field: str) -> bool:
@@ -370,9 +372,9 @@ class Given:
         return found
 
     def needed(self, field: str, why: str = "is needed") -> str:
-        """Raises `BadBridgeInput`."""
+        """Raises `InvalidBridgeInput`."""
         if (found := self.text(field)) is None:
-            raise BadBridgeInput([Flaw(field, why)])
+            raise InvalidBridgeInput([FieldError(field, why)])
         return found
 
     def texts(self, field: str) -> Sequence[str]:
@@ -384,18 +386,20 @@ class Given:
         return found
 
     def token(self) -> int:
-        """Raises `BadBridgeInput`."""
+        """Raises `InvalidBridgeInput`."""
         if (found := self.number("token")) is None:
-            raise BadBridgeInput([Flaw("token", "is needed: the one that you were given")])
+            raise InvalidBridgeInput(
+                [FieldError("token", "is needed: the one that you were given")]
+            )
         return found
 
     def seconds(self, field: str) -> timedelta | None:
-        """Raises `BadBridgeInput`."""
+        """Raises `InvalidBridgeInput`."""
         found = self.number(field)
         try:
             return None if found is None else timedelta(seconds=found)
         except OverflowError as error:
-            raise BadBridgeInput([Flaw(field, "is too long a time")]) from error
+            raise InvalidBridgeInput([FieldError(field, "is too long a time")]) from error
 
     def switch(self, field: str) -> bool | None:
         found: bool | None = self.fields.get(field)
@@ -406,21 +410,21 @@ class Given:
         return found
 
     def label(self, field: str = "label") -> Label | None:
-        """Raises `BadLabel`."""
+        """Raises `InvalidLabel`."""
         found = self.text(field)
         return None if found is None else Label.parse(found)
 
     @property
-    def upto(self) -> Label | None:
-        """Raises `BadLabel`."""
+    def max_label(self) -> Label | None:
+        """Raises `InvalidLabel`."""
         return self.label("upto")
 
     def conversation(self) -> ConversationId:
-        """Raises `BadBridgeInput`, `BadId`."""
+        """Raises `InvalidBridgeInput`, `InvalidId`."""
         return ConversationId.parse(self.needed("conversation"))
 
     def message(self, field: str) -> MessageId | None:
-        """Raises `BadId`."""
+        """Raises `InvalidId`."""
         found = self.text(field)
         return None if found is None else MessageId.parse(found)
 
@@ -429,11 +433,13 @@ class Given:
         return tuple(map(Digest.parse, self.texts("attachments")))
 
     def content(self) -> bytes:
-        """Of a file, which comes as text or in base 64. Raises `BadBridgeInput`."""
+        """Of a file, which comes as text or in base 64. Raises `InvalidBridgeInput`."""
         try:
             if (found := self.text("text")) is not None:
                 return found.encode()
             return base64.b64decode(self.needed("base64", "or text is needed"), validate=True)
         except (UnicodeEncodeError, binascii.Error) as error:
             field = "base64" if found is None else "text"
-            raise BadBridgeInput([Flaw(field, "cannot be read as what it should be")]) from error
+            raise InvalidBridgeInput(
+                [FieldError(field, "cannot be read as what it should be")]
+            ) from error

@@ -9,15 +9,15 @@ from urllib.parse import quote, unquote
 
 from portico.bridge.core.attachments import Attachment, Digest
 from portico.bridge.core.conversations import ConversationId
-from portico.bridge.core.errors import BadBridgeInput
+from portico.bridge.core.errors import InvalidBridgeInput
 from portico.bridge.core.messages import Message, MessageId
 from portico.bridge.core.projects import ProjectId
-from portico.bridge.core.work_items import Work, WorkState
+from portico.bridge.core.work_items import WorkItem, WorkItemStatus
 from portico.bridge.taint import looking
 from portico.interfaces.mcp.bridge.definitions import (
     BridgeUses,
-    Given,
-    NoSuchResource,
+    ParsedArguments,
+    ResourceNotFound,
     TooLargeToTell,
 )
 from portico.interfaces.mcp.bridge.results import (
@@ -37,8 +37,8 @@ from portico.interfaces.mcp.bridge.results import (
     work_facts,
     work_words,
 )
-from portico.interfaces.mcp.tool_values import Facts, Result, Told, lines, quoted
-from portico.kernel.errors import Flaw
+from portico.interfaces.mcp.tool_values import Facts, Result, ToolOutput, lines, quoted
+from portico.kernel.errors import FieldError
 from portico.kernel.json import canonical
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
@@ -56,7 +56,7 @@ Address: TypeAlias = ProjectId | OfMemory | ConversationId | Digest
 
 
 def address_of(uri: str) -> Address:
-    """Raises `NoSuchResource`, `BadId`, `AttachmentNotFound` of what is no digest."""
+    """Raises `ResourceNotFound`, `InvalidId`, `AttachmentNotFound` of what is no digest."""
     match uri.removeprefix(_SCHEME).split("/", 3) if uri.startswith(_SCHEME) else []:
         case ["projects", project]:
             return ProjectId.parse(project)
@@ -67,7 +67,7 @@ def address_of(uri: str) -> Address:
         case ["attachments", digest]:
             return Digest.parse(digest)
         case _:
-            raise NoSuchResource(uri)
+            raise ResourceNotFound(uri)
 
 
 def uri_of(address: Address) -> str:
@@ -86,7 +86,9 @@ def uri_of(address: Address) -> str:
 class ProjectContext:
     use: BridgeUses
 
-    async def __call__(self, caller: Principal, which: str, *, upto: Label | None = None) -> Told:
+    async def __call__(
+        self, caller: Principal, which: str, *, upto: Label | None = None
+    ) -> ToolOutput:
         """By its name or its id. Raises `PorticoError`."""
         talk, things = self.use.bridge.talk, self.use.bridge.things
         reader = looking(caller, upto)
@@ -100,7 +102,7 @@ class ProjectContext:
         there = await things.list_presence(reader, project.id)
         people = [presence_facts(each) for each in there]
         about = project_facts(project)
-        return Told(
+        return ToolOutput(
             lines(
                 project_line(about),
                 quoted(project.description),
@@ -120,16 +122,16 @@ class ProjectContext:
             },
         )
 
-    async def _work(self, reader: Principal, project: ProjectId) -> Sequence[Work]:
+    async def _work(self, reader: Principal, project: ProjectId) -> Sequence[WorkItem]:
         list_work = self.use.bridge.things.list_work
         return [
             each
-            for state in (WorkState.CLAIMED, WorkState.OPEN)
+            for state in (WorkItemStatus.CLAIMED, WorkItemStatus.OPEN)
             for each in await list_work(reader, project, state=state)
         ]
 
 
-def _short(work: Work) -> Facts:
+def _short(work: WorkItem) -> Facts:
     """What is to be done, in full, is for whoever asks for this piece of work."""
     return {name: value for name, value in work_facts(work).items() if name != "body"}
 
@@ -147,7 +149,7 @@ _LARGEST: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ConversationTail:
     """At the end of some conversations."""
 
     messages: Sequence[Message]
@@ -161,22 +163,24 @@ class Look:
 class Reading:
     use: BridgeUses
 
-    async def read(self, caller: Principal, given: Given) -> Told:
+    async def read(self, caller: Principal, given: ParsedArguments) -> ToolOutput:
         if "attachment" in given:
             return await self._attachment(caller, given)
         if (thread := given.message("thread")) is not None:
             return await self._thread(caller, thread, given)
         conversations = [ConversationId.parse(each) for each in given.texts("conversations")]
         if not conversations:
-            raise BadBridgeInput([Flaw("conversations", "is needed, or thread, or attachment")])
+            raise InvalidBridgeInput(
+                [FieldError("conversations", "is needed, or thread, or attachment")]
+            )
         limit = given.number("limit") or USUAL
         if (before := given.text("before")) is not None:
-            return await self._before(caller, conversations, before, limit, given.upto)
+            return await self._before(caller, conversations, before, limit, given.max_label)
         if (cursor := given.text("cursor")) is not None:
             return await self._since(caller, conversations, cursor, limit, given)
-        look = await self.look(caller, conversations, limit=limit, upto=given.upto)
+        look = await self.look(caller, conversations, limit=limit, max_label=given.max_label)
         if look.messages and not given.switch("peek"):
-            await self._seen(caller, conversations, look.cursor, given.upto)
+            await self._seen(caller, conversations, look.cursor, given.max_label)
         facts = {
             "messages": messages_facts(look.messages, caller.id),
             "cursor": look.cursor,
@@ -191,17 +195,17 @@ class Reading:
         conversations: Sequence[ConversationId],
         *,
         limit: int = USUAL,
-        upto: Label | None = None,
-    ) -> Look:
+        max_label: Label | None = None,
+    ) -> ConversationTail:
         """Raises `PorticoError`."""
         talk = self.use.bridge.talk
         # The cursor first: what is said in between is then told twice, and not never.
-        cursor = await talk.tail_cursor(caller, conversations, upto=upto)
+        cursor = await talk.tail_cursor(caller, conversations, upto=max_label)
         pages = {
-            each: await talk.look_back(caller, each, limit=limit, upto=upto)
+            each: await talk.look_back(caller, each, limit=limit, upto=max_label)
             for each in conversations
         }
-        return Look(
+        return ConversationTail(
             messages=[message for page in pages.values() for message in page.messages],
             cursor=cursor,
             older={str(each): page.cursor for each, page in pages.items() if page.more},
@@ -213,19 +217,19 @@ class Reading:
         conversations: Sequence[ConversationId],
         cursor: str,
         limit: int,
-        given: Given,
-    ) -> Told:
+        given: ParsedArguments,
+    ) -> ToolOutput:
         wait = min(max(given.number("wait") or 0, 0), LONGEST_WAIT)
         page = await self.use.bridge.talk.read_messages(
             caller,
             conversations,
             cursor=cursor,
             limit=limit,
-            upto=given.upto,
+            upto=given.max_label,
             wait=timedelta(seconds=wait) if wait else None,
         )
         if page.messages and not given.switch("peek"):
-            await self._seen(caller, conversations, page.cursor, given.upto)
+            await self._seen(caller, conversations, page.cursor, given.max_label)
         facts = {
             "messages": messages_facts(page.messages, caller.id),
             "cursor": page.cursor,
@@ -244,52 +248,56 @@ class Reading:
         conversations: Sequence[ConversationId],
         before: str,
         limit: int,
-        upto: Label | None,
-    ) -> Told:
+        max_label: Label | None,
+    ) -> ToolOutput:
         if len(conversations) != 1:
-            raise BadBridgeInput([Flaw("conversations", "must be one, to go back in it")])
+            raise InvalidBridgeInput([FieldError("conversations", "must be one, to go back in it")])
         page = await self.use.bridge.talk.look_back(
-            caller, conversations[0], before=before, limit=limit, upto=upto
+            caller, conversations[0], before=before, limit=limit, upto=max_label
         )
         facts = messages_facts(page.messages, caller.id)
         older = page.cursor if page.more else None
         note = f"older: read with before {older}" if older else "These are the first."
-        return Told(
+        return ToolOutput(
             lines(messages_words(facts), note),
             {"messages": facts, "more": page.more, **({"before": older} if older else {})},
         )
 
-    async def _thread(self, caller: Principal, thread: MessageId, given: Given) -> Told:
+    async def _thread(
+        self, caller: Principal, thread: MessageId, given: ParsedArguments
+    ) -> ToolOutput:
         """Its cursor is the last message of it."""
         limit = given.number("limit") or _OF_THREAD
         found = await self.use.bridge.talk.read_thread(
-            looking(caller, given.upto), thread, after=given.message("cursor"), limit=limit
+            looking(caller, given.max_label), thread, after=given.message("cursor"), limit=limit
         )
         facts, more = messages_facts(found, caller.id), len(found) == limit
         last = {"cursor": str(found[-1].id)} if more else {}
         note = f"There may be more: read on with cursor {found[-1].id}" if more else ""
-        return Told(lines(messages_words(facts), note), {"messages": facts, "more": more, **last})
+        return ToolOutput(
+            lines(messages_words(facts), note), {"messages": facts, "more": more, **last}
+        )
 
     async def _seen(
         self,
         caller: Principal,
         conversations: Sequence[ConversationId],
         cursor: str,
-        upto: Label | None,
+        max_label: Label | None,
     ) -> None:
-        await self.use.bridge.talk.mark_read(caller, conversations, cursor, upto=upto)
+        await self.use.bridge.talk.mark_read(caller, conversations, cursor, upto=max_label)
 
-    async def _attachment(self, caller: Principal, given: Given) -> Told:
+    async def _attachment(self, caller: Principal, given: ParsedArguments) -> ToolOutput:
         digest = Digest.parse(given.needed("attachment"))
-        attachment, content = await self.file(looking(caller, given.upto), digest)
+        attachment, content = await self.file(looking(caller, given.max_label), digest)
         facts, text = attachment_facts(attachment), as_text(content)
         if text is None:
             encoded = base64.b64encode(content).decode()
-            return Told(
+            return ToolOutput(
                 lines(attachment_line(facts), f"in base 64: {encoded}"),
                 {**facts, "base64": encoded},
             )
-        return Told(lines(attachment_line(facts), quoted(text)), {**facts, "text": text})
+        return ToolOutput(lines(attachment_line(facts), quoted(text)), {**facts, "text": text})
 
     async def file(self, caller: Principal, digest: Digest) -> tuple[Attachment, bytes]:
         """Raises `PorticoError`."""
@@ -308,10 +316,10 @@ def as_text(content: bytes) -> str | None:
     return None if "\0" in text else text
 
 
-def _told(messages: Sequence[Message], facts: Facts, places: int, notes: list[str]) -> Told:
+def _told(messages: Sequence[Message], facts: Facts, places: int, notes: list[str]) -> ToolOutput:
     told = facts["messages"]
     words = messages_words(told, where=places > 1) if messages else "Nothing new."
-    return Told(lines(words, f"cursor: {facts['cursor']}", notes), facts)
+    return ToolOutput(lines(words, f"cursor: {facts['cursor']}", notes), facts)
 
 
 _JSON: Final = "application/json"
@@ -354,7 +362,7 @@ class BridgeResources:
         match address_of(uri):
             case ProjectId() as project:
                 told = await ProjectContext(self.use)(caller, str(project))
-                return _json(uri, told.facts)
+                return _json(uri, told.details)
             case OfMemory(project, key):
                 recall = self.use.bridge.things.recall
                 return _json(uri, memory_facts(await recall(caller, project, key)))

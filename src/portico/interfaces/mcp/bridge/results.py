@@ -7,12 +7,12 @@ from typing import Final
 from portico.bridge.core.attachments import Attachment
 from portico.bridge.core.conversations import Conversation, Participant
 from portico.bridge.core.leases import Lease, Waiting
-from portico.bridge.core.memory import Remembered
+from portico.bridge.core.memory import MemoryEntry
 from portico.bridge.core.messages import Message
 from portico.bridge.core.presence import Presence
 from portico.bridge.core.projects import Project
 from portico.bridge.core.read_state import Inbox
-from portico.bridge.core.work_items import Work
+from portico.bridge.core.work_items import WorkItem
 from portico.bridge.presence import Self_
 from portico.interfaces.mcp.tool_values import Facts, lines, quoted
 from portico.kernel.ids import PrincipalId
@@ -118,7 +118,7 @@ def inbox_facts(inbox: Inbox, reader: PrincipalId) -> Facts:
     }
 
 
-def memory_facts(memory: Remembered) -> Facts:
+def memory_facts(memory: MemoryEntry) -> Facts:
     return {
         **_so(
             {
@@ -152,7 +152,7 @@ def waiting_facts(waiting: Waiting) -> Facts:
     return {"name": waiting.name, "resource": waiting.resource, "until": _time(waiting.until)}
 
 
-def work_facts(work: Work) -> Facts:
+def work_facts(work: WorkItem) -> Facts:
     return _so(
         {
             "id": str(work.id),

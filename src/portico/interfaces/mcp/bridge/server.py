@@ -37,7 +37,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from portico.bridge.core.activity import News
+from portico.bridge.core.activity import Activity
 from portico.bridge.core.conversations import ConversationId
 from portico.interfaces.http.authentication import Authentication, again_of, entry_of
 from portico.interfaces.http.problems import problem_response
@@ -53,16 +53,16 @@ from portico.interfaces.mcp.bridge.resources import TEMPLATES, BridgeResources, 
 from portico.interfaces.mcp.bridge.tools import BridgeCalls
 from portico.interfaces.mcp.mount import MOST, Background, is_modern, lasting, lasts
 from portico.interfaces.mcp.request_context import (
-    Knock,
-    NoSuchDoor,
+    EndpointNotFound,
+    McpRequestContext,
     TooManyListening,
     at_window,
     knock_of,
     put_knock,
 )
 from portico.interfaces.mcp.sessions import (
-    Context,
     Handler,
+    SdkRequestContext,
     Sessions,
     handle,
     knock_in,
@@ -100,9 +100,9 @@ def followed(uri: str) -> ConversationId:
 class Followed:
     """One conversation, by one who listens; nothing is told until it has begun."""
 
-    knock: Knock
+    request_context: McpRequestContext
     conversation: ConversationId
-    news: AsyncGenerator[News, None]
+    news: AsyncGenerator[Activity, None]
     task: "asyncio.Task[None] | None" = None
 
 
@@ -116,7 +116,7 @@ class Following:
     def __len__(self) -> int:
         return len(self._open)
 
-    async def open(self, knock: Knock, uri: str) -> Followed:
+    async def open(self, knock: McpRequestContext, uri: str) -> Followed:
         """From now on nothing is missed by who then reads. Raises `TooManyListening`,
         `NotFollowed`, `ConversationNotFound`, `NotPermitted`."""
         conversation = followed(uri)
@@ -140,7 +140,7 @@ class Following:
 
     async def _news(
         self, caller: Principal, conversation: ConversationId
-    ) -> AsyncGenerator[News, None]:
+    ) -> AsyncGenerator[Activity, None]:
         """The first says nothing but that it has begun, as does the answer to who subscribes."""
         news = self.use.bridge.talk.follow_conversations(caller, [conversation])
         try:
@@ -168,7 +168,7 @@ class Following:
         while True:
             await asyncio.sleep(self.later)
             try:
-                caller = (await followed.knock.again()).principal
+                caller = (await followed.request_context.again()).principal
                 followed.news = await self._news(caller, followed.conversation)
             except PorticoError as error:
                 if error.kind is not Kind.UNAVAILABLE:
@@ -217,7 +217,9 @@ class Subscribed:
     _streams: dict[str, int] = field(default_factory=dict)
     """How many are open to one; also before it subscribes to anything."""
 
-    async def add(self, session: str, connection: Connection, knock: Knock, uri: str) -> None:
+    async def add(
+        self, session: str, connection: Connection, knock: McpRequestContext, uri: str
+    ) -> None:
         """Twice is once. Raises `TooManyListening`, and what following raises."""
         line = self._lines.get(session)
         if line is None:
@@ -241,7 +243,7 @@ class Subscribed:
             await self.following.end([followed])
 
     @asynccontextmanager
-    async def heard(self, session: str, send: Send) -> AsyncIterator[Send]:
+    async def open_stream(self, session: str, send: Send) -> AsyncIterator[Send]:
         """Around the stream of a session: once it has begun there is somebody who hears."""
         begun = False
 
@@ -292,7 +294,7 @@ class BridgeMethods:
     following: Following
     subscribed: Subscribed
 
-    async def discover(self, _context: Context, _params: RequestParams) -> Result:
+    async def discover(self, _context: SdkRequestContext, _params: RequestParams) -> Result:
         return {
             "supportedVersions": list(MODERN_PROTOCOL_VERSIONS),
             "capabilities": {
@@ -302,37 +304,47 @@ class BridgeMethods:
             "instructions": INSTRUCTIONS,
         }
 
-    async def list_tools(self, context: Context, _params: PaginatedRequestParams) -> Result:
+    async def list_tools(
+        self, context: SdkRequestContext, _params: PaginatedRequestParams
+    ) -> Result:
         return {"tools": [tool.listed() for tool in shown_to(knock_in(context).caller)]}
 
-    async def call_tool(self, context: Context, params: CallToolRequestParams) -> Result:
+    async def call_tool(self, context: SdkRequestContext, params: CallToolRequestParams) -> Result:
         try:
             return await self.calls(knock_in(context).caller, params.name, params.arguments or {})
         except PorticoError as error:
             return refusal(for_a_model(error))
 
-    async def list_resources(self, context: Context, _params: PaginatedRequestParams) -> Result:
+    async def list_resources(
+        self, context: SdkRequestContext, _params: PaginatedRequestParams
+    ) -> Result:
         return {"resources": [*await self.resources.all(knock_in(context).caller)]}
 
-    async def list_templates(self, _context: Context, _params: PaginatedRequestParams) -> Result:
+    async def list_templates(
+        self, _context: SdkRequestContext, _params: PaginatedRequestParams
+    ) -> Result:
         return {"resourceTemplates": list(TEMPLATES)}
 
-    async def read_resource(self, context: Context, params: ReadResourceRequestParams) -> Result:
+    async def read_resource(
+        self, context: SdkRequestContext, params: ReadResourceRequestParams
+    ) -> Result:
         return await self.resources.read(knock_in(context).caller, params.uri)
 
-    async def subscribe(self, context: Context, params: SubscribeRequestParams) -> Result:
+    async def subscribe(self, context: SdkRequestContext, params: SubscribeRequestParams) -> Result:
         session = session_in(context)
         if session.connection is None:
             raise RuntimeError("a session that is not connected")
         await self.subscribed.add(session.id, session.connection, knock_in(context), params.uri)
         return {}
 
-    async def unsubscribe(self, context: Context, params: UnsubscribeRequestParams) -> Result:
+    async def unsubscribe(
+        self, context: SdkRequestContext, params: UnsubscribeRequestParams
+    ) -> Result:
         await self.subscribed.remove(session_in(context).id, params.uri)
         return {}
 
     async def listen(
-        self, context: Context, params: SubscriptionsListenRequestParams
+        self, context: SdkRequestContext, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         """Of what cannot be followed, or is not there for them, nothing is promised."""
         bus = InMemorySubscriptionBus()
@@ -353,7 +365,7 @@ class BridgeMethods:
         finally:
             await self.following.end(opened)
 
-    async def _opened(self, knock: Knock, uris: Sequence[str]) -> Sequence[Followed]:
+    async def _opened(self, knock: McpRequestContext, uris: Sequence[str]) -> Sequence[Followed]:
         await self.use.bridge.talk.who_am_i(knock.caller)  # whoever may not read may not listen
         opened: list[Followed] = []
         try:
@@ -364,7 +376,7 @@ class BridgeMethods:
             raise
         return opened
 
-    async def _followed(self, knock: Knock, uri: str) -> Sequence[Followed]:
+    async def _followed(self, knock: McpRequestContext, uri: str) -> Sequence[Followed]:
         """None of what is not there for them."""
         try:
             return [await self.following.open(knock, uri)]
@@ -433,8 +445,8 @@ class BridgeFace:
     async def _within(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             if scope["path"] != BRIDGE:
-                raise NoSuchDoor
-            knock = Knock(entry_of(scope), None, again_of(scope))
+                raise EndpointNotFound
+            knock = McpRequestContext(entry_of(scope), None, again_of(scope))
             put_knock(scope, knock)
             app = self._modern.handle_request if is_modern(scope) else self._legacy
             if lasts(scope):
@@ -449,8 +461,8 @@ class BridgeFace:
         if scope["method"] != "GET" or session is None:
             await self._sessions(knock_of(scope), scope, receive, send)
             return
-        async with self._subscribed.heard(session, send) as hearing:
+        async with self._subscribed.open_stream(session, send) as hearing:
             await self._sessions(knock_of(scope), scope, receive, hearing)
 
-    async def _options(self, _knock: Knock) -> InitializationOptions:
+    async def _options(self, _knock: McpRequestContext) -> InitializationOptions:
         return self._server.create_initialization_options()

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from portico.debate.core.debates import (
     DebateId,
-    DebateWish,
+    DebateSpec,
     GuestAnswer,
-    OutcomeWish,
-    ReplayWish,
+    OutcomeSpec,
+    ReplaySpec,
     Source,
 )
-from portico.debate.core.errors import DebateNotFound, NoVoices, PersonaNotFound, VoiceNotFound
+from portico.debate.core.errors import DebateNotFound, DebaterNotFound, NoDebaters, PersonaNotFound
 from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.guard.authentication import Entry
 from portico.guard.core.principals import Scope
 from portico.interfaces.mcp.tool_values import Effect, flaws_of, lenient
-from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.errors import FieldError, Kind, PorticoError
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _FIXES: Final[Mapping[str, str]] = {
     DebateNotFound.code: "`debate_status` without `debate` lists those that you may read.",
-    VoiceNotFound.code: "`debate_status` without `debate` says who can be asked.",
-    NoVoices.code: "`debate_status` without `debate` says who is there; name others in `voices`.",
+    DebaterNotFound.code: "`debate_status` without `debate` says who can be asked.",
+    NoDebaters.code: "`debate_status` without `debate` says who is there; name others in `voices`.",
     PersonaNotFound.code: "`debate_status` without `debate` says which personas there are.",
 }
 """Where an error's own words are for a person with a command line."""
@@ -42,9 +42,10 @@ def for_a_model(error: PorticoError) -> PorticoError:
     return error
 
 
-class NoSuchDebateTool(PorticoError):
+class DebateToolNotFound(PorticoError):
     kind = Kind.NOT_FOUND
     code = "no_such_debate_tool"
+    type_name = "NoSuchDebateTool"
     title = "Debates have no such tool"
     fix = "List the tools of this door; those of the gateway are at /mcp."
 
@@ -52,16 +53,17 @@ class NoSuchDebateTool(PorticoError):
         super().__init__(f"There is no tool {name[:80]!r} here.")
 
 
-class BadDebateInput(PorticoError):
+class InvalidDebateInput(PorticoError):
     kind = Kind.INVALID
     code = "bad_debate_input"
+    type_name = "BadDebateInput"
     title = "Not as it should be"
     fix = "Mend each of the fields that are named."
 
-    def __init__(self, flaws: Sequence[Flaw]) -> None:
+    def __init__(self, flaws: Sequence[FieldError]) -> None:
         told = "; ".join(f"{flaw.field}: {flaw.message}" for flaw in flaws)
         super().__init__(f"This cannot be taken as it is: {told.rstrip('.')}.")
-        self.flaws = tuple(flaws)
+        self.field_errors = tuple(flaws)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,18 +256,18 @@ _PARTS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ParsedArguments:
     """Fits what its tool says that it takes; what was left out, or is null, is not there."""
 
     fields: Mapping[str, Any]
 
     @classmethod
-    def read(cls, tool: DebateTool, given: JsonObject) -> "Given":
-        """Raises `BadDebateInput`: also of a field that is not known, which may have been a bound
-        that was meant to hold."""
+    def read(cls, tool: DebateTool, given: JsonObject) -> "ParsedArguments":
+        """Raises `InvalidDebateInput`: also of a field that is not known, which may have been a
+        bound that was meant to hold."""
         fields = lenient(tool, given)
         if flaws := [*flaws_of(tool, fields), *_unfit(fields)]:
-            raise BadDebateInput(flaws)
+            raise InvalidDebateInput(flaws)
         return cls(fields)
 
     def __contains__(self, field: str) -> bool:
@@ -290,39 +292,41 @@ class Given:
         return bool(self.fields.get(field))
 
     def debate(self) -> DebateId:
-        """Raises `BadId`, and `BadDebateInput` where none is named."""
+        """Raises `InvalidId`, and `InvalidDebateInput` where none is named."""
         if "debate" not in self.fields:
-            raise BadDebateInput([Flaw("debate", "is needed")])
+            raise InvalidDebateInput([FieldError("debate", "is needed")])
         return DebateId.parse(self.fields["debate"])
 
     def label(self) -> Label | None:
-        """Raises `BadLabel`."""
+        """Raises `InvalidLabel`."""
         found = self.text("label")
         return None if found is None else Label.parse(found)
 
-    def patience(self, usual: timedelta) -> timedelta:
+    def wait_timeout(self, usual: timedelta) -> timedelta:
         found = self.seconds("wait")
         return usual if found is None else min(found, LONGEST_WAIT)
 
     def seconds(self, field: str) -> timedelta | None:
-        """Raises `BadDebateInput`."""
+        """Raises `InvalidDebateInput`."""
         found = self.whole(field)
         if found is None:
             return None
         if not 0 <= found <= _LONGEST.total_seconds():
-            raise BadDebateInput([Flaw(field, "must be seconds, and at most a year of them")])
+            raise InvalidDebateInput(
+                [FieldError(field, "must be seconds, and at most a year of them")]
+            )
         return timedelta(seconds=found)
 
-    def wish(self, question: str, usual: Cap, *, analyze: bool = False) -> DebateWish:
-        """`usual` is what may be spent where nothing is said of it. Raises `BadDebateInput`,
-        `BadLabel`."""
+    def spec(self, question: str, usual: Cap, *, analyze: bool = False) -> DebateSpec:
+        """`usual` is what may be spent where nothing is said of it. Raises `InvalidDebateInput`,
+        `InvalidLabel`."""
         preset, kind, budget = self.text("preset"), self.text("kind"), self.whole("budget")
-        return DebateWish(
+        return DebateSpec(
             question=self.fields[question],
             kind=None if kind is None else QuestionKind(kind),
             choices=self.texts("choices"),
             topic=self.text("topic") or "general",
-            voices=self.texts("voices"),
+            debaters=self.texts("voices"),
             roles=self.texts("roles"),
             preset=None if preset is None else Preset(preset),
             thoroughness=self.number("thoroughness"),
@@ -341,8 +345,8 @@ class Given:
         )
 
     @property
-    def outcome(self) -> OutcomeWish:
-        return OutcomeWish(
+    def outcome(self) -> OutcomeSpec:
+        return OutcomeSpec(
             right=self.fields.get("right"),
             answer=self.text("answer"),
             source=Source(self.text("source") or Source.CORRECTION),
@@ -350,9 +354,9 @@ class Given:
         )
 
     @property
-    def replay(self) -> ReplayWish:
+    def replay(self) -> ReplaySpec:
         preset = self.text("preset")
-        return ReplayWish(
+        return ReplaySpec(
             preset=None if preset is None else Preset(preset),
             thoroughness=self.number("thoroughness"),
             without=self.texts("without"),
@@ -371,14 +375,14 @@ class Given:
         )
 
 
-def _unfit(fields: Mapping[str, JsonValue]) -> Iterator[Flaw]:
+def _unfit(fields: Mapping[str, JsonValue]) -> Iterator[FieldError]:
     """What can be written in JSON and kept nowhere."""
     for name, value in fields.items():
         texts = value if isinstance(value, list) else [value]
         if not all(_is_text(each) for each in texts if isinstance(each, str)):
-            yield Flaw(name, "must be text, without the letter NUL or half of a letter")
+            yield FieldError(name, "must be text, without the letter NUL or half of a letter")
         if isinstance(value, int | float) and not -_MOST <= value <= _MOST:
-            yield Flaw(name, f"must be a number, and at most {_MOST:,}")
+            yield FieldError(name, f"must be a number, and at most {_MOST:,}")
 
 
 def _is_text(text: str) -> bool:

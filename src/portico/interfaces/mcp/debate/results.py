@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from portico.debate.core.conduct import brief, percent, skipped_words, verdict_words
-from portico.debate.core.debaters import VoiceState
+from portico.debate.core.debaters import DebaterStatus
 from portico.debate.core.debates import (
     Debate,
     DebateStatus,
@@ -96,7 +96,7 @@ def estimate_facts(estimate: Estimate) -> Facts:
                 "dollars": f"{each.money:f}",
                 "bounded": each.bounded,
             }
-            for each in estimate.voices
+            for each in estimate.debaters
         ],
     }
 
@@ -139,14 +139,14 @@ def replayed_facts(replayed: Replayed) -> Facts:
     }
 
 
-def voice_facts(state: VoiceState) -> Facts:
+def voice_facts(state: DebaterStatus) -> Facts:
     return _so(
         {
-            "voice": state.voice.name,
-            "kind": str(state.voice.kind),
-            "family": state.voice.family,
-            "clearance": str(state.voice.clearance),
-            "unbounded": not state.voice.bounded,
+            "voice": state.debater.name,
+            "kind": str(state.debater.kind),
+            "family": state.debater.family,
+            "clearance": str(state.debater.clearance),
+            "unbounded": not state.debater.bounded,
             "away": state.why if not state.available else None,
         }
     )
@@ -157,7 +157,7 @@ def _option_facts(option: Option) -> Facts:
         {
             "answer": option.shown,
             "probability": option.probability,
-            "voices": [*option.voices],
+            "voices": [*option.debaters],
             "rationale": option.rationale,
         }
     )

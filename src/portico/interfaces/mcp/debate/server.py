@@ -17,17 +17,17 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from portico.debate.core.debates import DebateId, DebateWish
+from portico.debate.core.debates import DebateId, DebateSpec
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.interfaces.http.authentication import Authentication, again_of, entry_of
 from portico.interfaces.http.problems import problem_response
 from portico.interfaces.mcp.debate.definitions import (
     BY_NAME,
     INSTRUCTIONS,
+    DebateToolNotFound,
     DebateUses,
-    Given,
-    NoSuchDebateTool,
+    ParsedArguments,
     for_a_model,
     schema_of,
     shown_to,
@@ -49,15 +49,21 @@ from portico.interfaces.mcp.debate.results import (
     whole_facts,
 )
 from portico.interfaces.mcp.mount import MOST, Background, is_modern, lasting, lasts
-from portico.interfaces.mcp.request_context import Knock, NoSuchDoor, at_window, knock_of, put_knock
-from portico.interfaces.mcp.sessions import Context, Handler, Sessions, handle, knock_in
+from portico.interfaces.mcp.request_context import (
+    EndpointNotFound,
+    McpRequestContext,
+    at_window,
+    knock_of,
+    put_knock,
+)
+from portico.interfaces.mcp.sessions import Handler, SdkRequestContext, Sessions, handle, knock_in
 from portico.interfaces.mcp.stateless_protocol import the_rest
-from portico.interfaces.mcp.tool_values import Result, Told, lines, refusal
+from portico.interfaces.mcp.tool_values import Result, ToolOutput, lines, refusal
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 
-Call = Callable[[Principal, Given], Awaitable[Told]]
+Call = Callable[[Principal, ParsedArguments], Awaitable[ToolOutput]]
 _USUAL_WAIT: Final = timedelta(seconds=45)
 _NO_WAIT: Final = timedelta(0)
 _TO_STOP: Final = timedelta(seconds=10)
@@ -80,70 +86,72 @@ class DebateCalls:
             "debate_status": self.debate_status,
         }
         if name not in by_name:
-            raise NoSuchDebateTool(name)
-        told = await by_name[name](caller, Given.read(BY_NAME[name], given))
+            raise DebateToolNotFound(name)
+        told = await by_name[name](caller, ParsedArguments.read(BY_NAME[name], given))
         return told.as_result()
 
-    async def debate(self, caller: Principal, given: Given) -> Told:
-        return await self._held(caller, given, given.wish("question", self.use.debates.usual_cap))
+    async def debate(self, caller: Principal, given: ParsedArguments) -> ToolOutput:
+        return await self._held(caller, given, given.spec("question", self.use.debates.usual_cap))
 
-    async def analyze(self, caller: Principal, given: Given) -> Told:
-        wish = given.wish("task", self.use.debates.usual_cap, analyze=True)
+    async def analyze(self, caller: Principal, given: ParsedArguments) -> ToolOutput:
+        wish = given.spec("task", self.use.debates.usual_cap, analyze=True)
         return await self._held(caller, given, wish)
 
-    async def join_debate(self, caller: Principal, given: Given) -> Told:
+    async def join_debate(self, caller: Principal, given: ParsedArguments) -> ToolOutput:
         debates, its = self.use.debates, given.debate()
-        patience = given.patience(_NO_WAIT)
+        patience = given.wait_timeout(_NO_WAIT)
         if "answer" in given:
             seat = await debates.answer_as_guest(caller, its, given.answered)
         if "answer" not in given or patience:
             seat = await debates.wait_at_seat(caller, its, patience=patience)
         facts = seat_facts(seat)
-        return Told(seat_words(facts), facts)
+        return ToolOutput(seat_words(facts), facts)
 
-    async def outcome(self, caller: Principal, given: Given) -> Told:
+    async def outcome(self, caller: Principal, given: ParsedArguments) -> ToolOutput:
         facts = outcome_facts(
             await self.use.debates.mark_outcome(caller, given.debate(), given.outcome)
         )
-        return Told(outcome_words(facts), facts)
+        return ToolOutput(outcome_words(facts), facts)
 
-    async def replay(self, caller: Principal, given: Given) -> Told:
+    async def replay(self, caller: Principal, given: ParsedArguments) -> ToolOutput:
         facts = replayed_facts(
             await self.use.debates.replay_debate(caller, given.debate(), given.replay)
         )
-        return Told(replayed_words(facts), facts)
+        return ToolOutput(replayed_words(facts), facts)
 
-    async def debate_status(self, caller: Principal, given: Given) -> Told:
+    async def debate_status(self, caller: Principal, given: ParsedArguments) -> ToolOutput:
         stop = given.switch("stop")
         if "debate" not in given and not stop:
             return await self._all(caller, given)
         its = given.debate()
         if stop:
-            permit(caller, Scope.DEBATES_READ)  # before, since it is told how it ended
+            require_scope(caller, Scope.DEBATES_READ)  # before, since it is told how it ended
             await self.use.debates.stop_debate(caller, its)
-        return await self._waited(caller, its, given.patience(_TO_STOP if stop else _NO_WAIT))
+        return await self._waited(caller, its, given.wait_timeout(_TO_STOP if stop else _NO_WAIT))
 
-    async def _held(self, caller: Principal, given: Given, wish: DebateWish) -> Told:
+    async def _held(
+        self, caller: Principal, given: ParsedArguments, wish: DebateSpec
+    ) -> ToolOutput:
         """What comes of it is told, so that whoever may not read is told no before it begins. One
         with guests is told at once: they need its id."""
-        permit(caller, Scope.DEBATES_READ)
+        require_scope(caller, Scope.DEBATES_READ)
         debates = self.use.debates
         if given.switch("estimate_only"):
             facts = estimate_facts(await debates.estimate_debate(caller, wish))
-            return Told(estimate_words(facts), facts)
+            return ToolOutput(estimate_words(facts), facts)
         started = (await debates.start_debate(caller, wish)).debate
-        patience = given.patience(_NO_WAIT if wish.guests else _USUAL_WAIT)
+        patience = given.wait_timeout(_NO_WAIT if wish.guests else _USUAL_WAIT)
         return await self._waited(caller, started.id, patience)
 
-    async def _waited(self, caller: Principal, its: DebateId, patience: timedelta) -> Told:
+    async def _waited(self, caller: Principal, its: DebateId, patience: timedelta) -> ToolOutput:
         debates = self.use.debates
         await debates.wait_for_debate(caller, its, patience=patience)
         whole = await debates.look.one(caller, its)
         parts = await debates.look.parts(caller, its) if whole.debate.analysis else ()
         facts = whole_facts(whole, parts)
-        return Told(debate_words(facts), facts)
+        return ToolOutput(debate_words(facts), facts)
 
-    async def _all(self, caller: Principal, given: Given) -> Told:
+    async def _all(self, caller: Principal, given: ParsedArguments) -> ToolOutput:
         debates, after = self.use.debates, given.text("after")
         found = await debates.look.page(
             caller,
@@ -162,7 +170,7 @@ class DebateCalls:
             [voice_line(each) for each in voices],
             f"Personas: {', '.join(personas)}.",
         )
-        return Told(text, {"debates": every, "voices": voices, "personas": personas})
+        return ToolOutput(text, {"debates": every, "voices": voices, "personas": personas})
 
 
 _CACHED: Final[Sequence[CacheableMethod]] = ("tools/list", "server/discover")
@@ -174,17 +182,19 @@ _HINTS: Final = {method: CacheHint(ttl_ms=0, scope="private") for method in _CAC
 class DebateMethods:
     calls: DebateCalls
 
-    async def discover(self, _context: Context, _params: RequestParams) -> Result:
+    async def discover(self, _context: SdkRequestContext, _params: RequestParams) -> Result:
         return {
             "supportedVersions": list(MODERN_PROTOCOL_VERSIONS),
             "capabilities": {"tools": {"listChanged": False}},
             "instructions": INSTRUCTIONS,
         }
 
-    async def list_tools(self, context: Context, _params: PaginatedRequestParams) -> Result:
+    async def list_tools(
+        self, context: SdkRequestContext, _params: PaginatedRequestParams
+    ) -> Result:
         return {"tools": [tool.listed() for tool in shown_to(knock_in(context).caller)]}
 
-    async def call_tool(self, context: Context, params: CallToolRequestParams) -> Result:
+    async def call_tool(self, context: SdkRequestContext, params: CallToolRequestParams) -> Result:
         try:
             return await self.calls(knock_in(context).caller, params.name, params.arguments or {})
         except PorticoError as error:
@@ -239,8 +249,8 @@ class DebateFace:
     async def _within(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         try:
             if scope["path"] != DEBATE:
-                raise NoSuchDoor
-            knock = Knock(entry_of(scope), None, again_of(scope))
+                raise EndpointNotFound
+            knock = McpRequestContext(entry_of(scope), None, again_of(scope))
             put_knock(scope, knock)
             app = self._modern.handle_request if is_modern(scope) else self._legacy
             if lasts(scope):
@@ -253,5 +263,5 @@ class DebateFace:
     async def _legacy(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         await self._sessions(knock_of(scope), scope, receive, send)
 
-    async def _options(self, _knock: Knock) -> InitializationOptions:
+    async def _options(self, _knock: McpRequestContext) -> InitializationOptions:
         return self._server.create_initialization_options()

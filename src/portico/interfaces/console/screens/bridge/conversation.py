@@ -10,14 +10,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from portico.bridge.core.conversations import Conversation, ConversationId, Participant
-from portico.bridge.core.messages import MOST_LETTERS, MessageId, NewMessage, Wanted
+from portico.bridge.core.messages import MOST_LETTERS, MessageId, NewMessage, ReplyRequest
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.forms import Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part, wants_part
+from portico.interfaces.console.page import PageContext, done, page, page_context, part, wants_part
 from portico.interfaces.console.screens.bridge.messages import (
     Around,
+    MessagePage,
     Reader,
-    Stretch,
     around,
     before,
     confirmed_of,
@@ -130,7 +130,7 @@ def typed_in(form: Form) -> Typed:
 
 
 def new_message(form: Form, conversation: ConversationId, now: datetime) -> NewMessage:
-    """Raises `BadForm`, `BadLabel`, `BadId`."""
+    """Raises `InvalidForm`, `InvalidLabel`, `InvalidId`."""
     label, reply = form.maybe("label", most=500), form.maybe("reply", most=100)
     within = form.maybe("within", most=10) or ""
     if within:
@@ -142,7 +142,7 @@ def new_message(form: Form, conversation: ConversationId, now: datetime) -> NewM
         label=None if label is None else Label.parse(label),
         reply_to=None if reply is None else MessageId.parse(reply),
         addressed=tuple(PrincipalId.parse(each) for each in form.many("to")),
-        acknowledge=Wanted(until=until) if within else None,
+        acknowledge=ReplyRequest(until=until) if within else None,
         key=form.once,
     )
 
@@ -155,18 +155,18 @@ _OTHERS: Final = 100
 
 
 async def show(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     its = await conversation_at(desk, request)
     return await drawn(request, desk, its, Typed(reply=request.query_params.get("reply")))
 
 
 async def send(request: Request) -> Response:
     """Say it, once. A refusal is shown above what was written."""
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     its = await conversation_at(desk, request)
     typed = typed_in(form)
     try:
-        sent = await desk.house.bridge.talk.send_message(
+        sent = await desk.services.bridge.talk.send_message(
             desk.caller, new_message(form, its.id, desk.now)
         )
     except PorticoError as problem:
@@ -177,7 +177,7 @@ async def send(request: Request) -> Response:
 
 async def older(request: Request) -> Response:
     """What was said before the page that is shown."""
-    desk = desk_of(request)
+    desk = page_context(request)
     its = await conversation_at(desk, request)
     stretch = await before(desk, its, request.query_params.get("before"))
     if not wants_part(request):
@@ -195,7 +195,7 @@ async def newer(request: Request) -> Response:
     """What was said since; then the place where the next comes, which asks once more at once, for
     what came while this was on its way. If the least that one can write has risen, the form is
     told. Nothing new: the place stays as it is."""
-    desk = desk_of(request)
+    desk = page_context(request)
     its = await conversation_at(desk, request)
     asked = request.query_params
     stretch = await since(desk, its, asked.get("cursor"), asked.get("last"))
@@ -217,7 +217,7 @@ async def newer(request: Request) -> Response:
 
 async def show_audience(request: Request) -> Response:
     """Who will see what is written now, with this label and to these people."""
-    desk, asked = desk_of(request), request.query_params
+    desk, asked = page_context(request), request.query_params
     its = await conversation_at(desk, request)
     label = Label.parse(asked.get("label") or str(its.label))
     to = [PrincipalId.parse(each) for each in asked.getlist("to") if each]
@@ -226,48 +226,48 @@ async def show_audience(request: Request) -> Response:
 
 
 async def mark_read(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     its = await conversation_at(desk, request)
-    await desk.house.bridge.talk.mark_read(desk.caller, [its.id], form.text("cursor", most=4000))
+    await desk.services.bridge.talk.mark_read(desk.caller, [its.id], form.text("cursor", most=4000))
     if not wants_part(request):
         return done(conversation_path(its))
     return part(request, "bridge/_lists.html", await panes(desk, its.project, its.id))
 
 
 async def mute(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     muted = form.one_of("muted", ("yes", "no")) == "yes"
     its = await conversation_at(desk, request)
-    await desk.house.bridge.talk.mute(desk.caller, its.id, muted=muted)
+    await desk.services.bridge.talk.mute(desk.caller, its.id, muted=muted)
     return done(conversation_path(its), "muted" if muted else "loud")
 
 
 async def join_in(request: Request) -> Response:
     """Oneself, or somebody else."""
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     its = await conversation_at(desk, request)
     who = form.maybe("who", most=100)
     them = None if who is None else PrincipalId.parse(who)
-    await desk.house.bridge.talk.join(desk.caller, its.id, them)
+    await desk.services.bridge.talk.join(desk.caller, its.id, them)
     return done(conversation_path(its), "joined" if who is None else "let_in")
 
 
 async def leave(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     await form_of(request)
     its = await conversation_at(desk, request)
-    await desk.house.bridge.talk.leave(desk.caller, its.id)
+    await desk.services.bridge.talk.leave(desk.caller, its.id)
     return done("/bridge" if its.closed else conversation_path(its), "left")
 
 
 async def drawn(  # what is shown beside what was typed
     request: Request,
-    desk: Desk,
+    desk: PageContext,
     its: Conversation,
     typed: Typed,
     problem: PorticoError | None = None,
     *,
-    stretch: Stretch | None = None,
+    stretch: MessagePage | None = None,
 ) -> Response:
     """`stretch`: something older, in place of its end."""
     lists = await panes(desk, its.project, its.id)
@@ -293,7 +293,11 @@ async def drawn(  # what is shown beside what was typed
 
 
 async def _said(
-    desk: Desk, stretch: Stretch, reader: Reader, unread: int = 0, day: str | None = None
+    desk: PageContext,
+    stretch: MessagePage,
+    reader: Reader,
+    unread: int = 0,
+    day: str | None = None,
 ) -> dict[str, Any]:
     confirmed = await confirmed_of(desk, stretch.messages)
     rows = message_rows(stretch.messages, reader, confirmed=confirmed, unread=unread, day=day)
@@ -306,7 +310,9 @@ async def _said(
     }
 
 
-async def _writing(desk: Desk, its: Conversation, there: Around, typed: Typed) -> dict[str, Any]:
+async def _writing(
+    desk: PageContext, its: Conversation, there: Around, typed: Typed
+) -> dict[str, Any]:
     """The form below: between which labels, and who will see it."""
     mark = await read_at(desk, its.id)
     labels = choices_of(its.label, mark, desk.caller.clearance)
@@ -326,7 +332,7 @@ async def _writing(desk: Desk, its: Conversation, there: Around, typed: Typed) -
     }
 
 
-def _can_write(desk: Desk, its: Conversation) -> bool:
+def _can_write(desk: PageContext, its: Conversation) -> bool:
     return desk.caller.may(Scope.BRIDGE_WRITE) and its.archived_at is None
 
 

@@ -14,12 +14,12 @@ from portico.bridge.core.conversations import Conversation, Participant
 from portico.bridge.core.declassification import DECLASSIFY, Proposal
 from portico.bridge.core.errors import MessageNotFound
 from portico.bridge.core.messages import MOST_LETTERS, Acknowledged, Message, MessageId
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.guard.core.approvals import Approval, Status
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.forms import form_of
 from portico.interfaces.console.markdown import markdown
-from portico.interfaces.console.page import Desk, desk_of, done, page
+from portico.interfaces.console.page import PageContext, done, page, page_context
 from portico.interfaces.console.screens.bridge.panes import (
     Company,
     company_of,
@@ -33,7 +33,7 @@ from portico.interfaces.console.screens.bridge.panes import (
 from portico.interfaces.http.problems import status_of
 from portico.interfaces.http.shapes import opaque, position
 from portico.kernel.errors import PorticoError
-from portico.kernel.ids import BadId, PrincipalId
+from portico.kernel.ids import InvalidId, PrincipalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
@@ -225,7 +225,7 @@ _CONFIRMED: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class MessagePage:
     messages: Sequence[Message]
     cursor: str | None = None
     """From which on there is what comes next; None where it was looked back."""
@@ -235,34 +235,36 @@ class Stretch:
     """The cursor that was given is of another clearance: this one takes its place."""
 
 
-async def ending(desk: Desk, its: Conversation) -> Stretch:
+async def ending(desk: PageContext, its: Conversation) -> MessagePage:
     """Its last messages. What is said between the two questions is in it, and once more after its
     cursor: `since` leaves that away."""
-    use, caller = desk.house.bridge.talk, desk.caller
+    use, caller = desk.services.bridge.talk, desk.caller
     end = await use.tail_cursor(caller, [its.id])
     back = await use.look_back(caller, its.id, limit=_AT_ONCE)
-    return Stretch(messages=back.messages, cursor=end, back=back.cursor if back.more else None)
+    return MessagePage(messages=back.messages, cursor=end, back=back.cursor if back.more else None)
 
 
-async def before(desk: Desk, its: Conversation, cursor: str | None) -> Stretch:
-    """Raises `BadCursor`."""
-    found = await desk.house.bridge.talk.look_back(
+async def before(desk: PageContext, its: Conversation, cursor: str | None) -> MessagePage:
+    """Raises `InvalidCursor`."""
+    found = await desk.services.bridge.talk.look_back(
         desk.caller, its.id, before=cursor, limit=_AT_ONCE
     )
-    return Stretch(messages=found.messages, back=found.cursor if found.more else None)
+    return MessagePage(messages=found.messages, back=found.cursor if found.more else None)
 
 
-async def since(desk: Desk, its: Conversation, cursor: str | None, last: str | None) -> Stretch:
+async def since(
+    desk: PageContext, its: Conversation, cursor: str | None, last: str | None
+) -> MessagePage:
     """What came after the cursor, and after the `last` that is shown already. Nothing old: a cursor
-    of another clearance begins anew, at the end. Raises `BadCursor`."""
-    use = desk.house.bridge.talk
+    of another clearance begins anew, at the end. Raises `InvalidCursor`."""
+    use = desk.services.bridge.talk
     found = await use.read_messages(desk.caller, [its.id], cursor=cursor, limit=_AT_ONCE)
     if found.reset or cursor is None:
         end = await use.tail_cursor(desk.caller, [its.id])
-        return Stretch(messages=(), cursor=end, anew=True)
+        return MessagePage(messages=(), cursor=end, anew=True)
     shown = [place for place, each in enumerate(found.messages) if str(each.id) == last]
     fresh = found.messages[shown[0] + 1 :] if shown else found.messages
-    return Stretch(messages=fresh, cursor=found.cursor)
+    return MessagePage(messages=fresh, cursor=found.cursor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,9 +288,9 @@ class Around:
         )
 
 
-async def around(desk: Desk, its: Conversation) -> Around:
+async def around(desk: PageContext, its: Conversation) -> Around:
     caller = desk.caller
-    found = await desk.house.bridge.talk.list_participants(caller, its.id)
+    found = await desk.services.bridge.talk.list_participants(caller, its.id)
     company = await company_of(desk)
     known = [each for each in found if company is None or each.principal in company]
     mine = next((each for each in found if each.principal == caller.id), None)
@@ -296,19 +298,19 @@ async def around(desk: Desk, its: Conversation) -> Around:
 
 
 async def confirmed_of(
-    desk: Desk, messages: Sequence[Message]
+    desk: PageContext, messages: Sequence[Message]
 ) -> Mapping[MessageId, Sequence[Acknowledged]]:
     """Who has said that they have it, of those that ask for it."""
     asking = [each for each in messages if each.acknowledge is not None][-_CONFIRMED:]
-    use = desk.house.bridge.talk
+    use = desk.services.bridge.talk
     return {each.id: await use.list_acknowledged(desk.caller, each.id) for each in asking}
 
 
-async def message_of(desk: Desk, its: Conversation, which: str) -> Message:
+async def message_of(desk: PageContext, its: Conversation, which: str) -> Message:
     """One of this conversation. Raises `MessageNotFound`."""
     try:
-        found = await desk.house.bridge.talk.show_message(desk.caller, MessageId.parse(which))
-    except BadId as error:
+        found = await desk.services.bridge.talk.show_message(desk.caller, MessageId.parse(which))
+    except InvalidId as error:
         raise MessageNotFound(which) from error
     if found.conversation != its.id:
         raise MessageNotFound(which)
@@ -331,7 +333,7 @@ async def edit(request: Request) -> Response:
     typed = form.fields.get("body", [""])[0]
     try:
         body = form.text("body", most=MOST_LETTERS)
-        await desk.house.bridge.talk.edit_message(desk.caller, message.id, body)
+        await desk.services.bridge.talk.edit_message(desk.caller, message.id, body)
     except PorticoError as problem:
         return await _drawn_message(request, desk, its, message, problem, typed=typed)
     return done(f"{conversation_path(its)}/messages/{message.id}", "edited")
@@ -340,7 +342,7 @@ async def edit(request: Request) -> Response:
 async def delete(request: Request) -> Response:
     desk, its, message = await _opened(request)
     await form_of(request)
-    await desk.house.bridge.talk.delete_message(desk.caller, message.id)
+    await desk.services.bridge.talk.delete_message(desk.caller, message.id)
     return done(conversation_path(its), "deleted")
 
 
@@ -348,7 +350,7 @@ async def confirm(request: Request) -> Response:
     """That it has arrived."""
     desk, its, message = await _opened(request)
     await form_of(request)
-    await desk.house.bridge.talk.acknowledge(desk.caller, message.id)
+    await desk.services.bridge.talk.acknowledge(desk.caller, message.id)
     return done(conversation_path(its), "confirmed")
 
 
@@ -358,7 +360,7 @@ async def lower(request: Request) -> Response:
     form = await form_of(request)
     try:
         to = Label.parse(form.text("to", most=500))
-        proposal = await desk.house.bridge.letting_out.propose_declassification(
+        proposal = await desk.services.bridge.letting_out.propose_declassification(
             desk.caller, message.id, to
         )
     except PorticoError as problem:
@@ -366,15 +368,15 @@ async def lower(request: Request) -> Response:
     return await _drawn_message(request, desk, its, message, proposal=proposal)
 
 
-async def _opened(request: Request) -> tuple[Desk, Conversation, Message]:
-    desk = desk_of(request)
+async def _opened(request: Request) -> tuple[PageContext, Conversation, Message]:
+    desk = page_context(request)
     its = await conversation_at(desk, request)
     return desk, its, await message_of(desk, its, request.path_params["message"])
 
 
 async def _drawn_message(  # noqa: PLR0913 # what is shown beside the message itself
     request: Request,
-    desk: Desk,
+    desk: PageContext,
     its: Conversation,
     message: Message,
     problem: PorticoError | None = None,
@@ -392,8 +394,8 @@ async def _drawn_message(  # noqa: PLR0913 # what is shown beside the message it
         "message": message,
         "row": row,
         "names": reader.names,
-        "versions": await desk.house.bridge.talk.show_versions(desk.caller, message.id),
-        "lowered": await desk.house.bridge.letting_out.list_declassifications(
+        "versions": await desk.services.bridge.talk.show_versions(desk.caller, message.id),
+        "lowered": await desk.services.bridge.letting_out.list_declassifications(
             desk.caller, message.id
         ),
         "asked_for": await _waiting(desk, message),
@@ -408,9 +410,11 @@ async def _drawn_message(  # noqa: PLR0913 # what is shown beside the message it
     return await page(request, "bridge/message.html", values, title=title, status=status)
 
 
-async def _thread(request: Request, desk: Desk, message: Message, reader: Reader) -> dict[str, Any]:
+async def _thread(
+    request: Request, desk: PageContext, message: Message, reader: Reader
+) -> dict[str, Any]:
     after = _position(request.query_params.get("after"))
-    found = await desk.house.bridge.talk.read_thread(
+    found = await desk.services.bridge.talk.read_thread(
         desk.caller,
         message.id,
         after=None if after is None else MessageId.parse(after),
@@ -421,11 +425,11 @@ async def _thread(request: Request, desk: Desk, message: Message, reader: Reader
     return {"thread": rows, "thread_more": more}
 
 
-async def _waiting(desk: Desk, message: Message) -> list[Approval]:
+async def _waiting(desk: PageContext, message: Message) -> list[Approval]:
     """What was asked for of this message and nobody has answered yet."""
     if not desk.caller.may(Scope.APPROVALS_READ):
         return []
-    found = await desk.house.gateway.approvals.list_approvals(
+    found = await desk.services.gateway.approvals.list_approvals(
         desk.at("bridge"), statuses=[Status.WAITING], limit=_WAITING
     )
     return [
@@ -438,7 +442,7 @@ async def _waiting(desk: Desk, message: Message) -> list[Approval]:
 def _position(cursor: str | None) -> str | None:
     try:
         return position(cursor)
-    except BadCursor:
+    except InvalidCursor:
         return None
 
 

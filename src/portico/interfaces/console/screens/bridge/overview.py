@@ -16,12 +16,12 @@ from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.errors import ConversationNotFound
 from portico.bridge.core.projects import Project
 from portico.bridge.search import Hit
-from portico.engine.core.idempotency import Answer
-from portico.engine.idempotency import Ask
+from portico.engine.core.idempotency import StoredResponse
+from portico.engine.idempotency import WriteRequest
 from portico.guard.core.principals import Scope
-from portico.guard.principals import permit
+from portico.guard.principals import require_scope
 from portico.interfaces.console.forms import Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part
+from portico.interfaces.console.page import PageContext, done, page, page_context, part
 from portico.interfaces.console.screens.bridge import conversation, messages
 from portico.interfaces.console.screens.bridge import project as things
 from portico.interfaces.console.screens.bridge.panes import (
@@ -55,7 +55,7 @@ async def new_project(request: Request) -> Response:
 
 
 async def make_project(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     typed = {name: form.fields.get(name, [""])[0] for name in ("name", "description", "label")}
     try:
         wanted: JsonObject = {
@@ -66,7 +66,7 @@ async def make_project(request: Request) -> Response:
 
         async def make() -> str:
             label = wanted["label"]
-            made = await desk.house.bridge.talk.create_project(
+            made = await desk.services.bridge.talk.create_project(
                 desk.caller,
                 str(wanted["name"]),
                 str(wanted["description"]),
@@ -81,12 +81,12 @@ async def make_project(request: Request) -> Response:
 
 
 async def new_conversation(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     return await _conversation_form(request, await project_at(desk, request), {}, None)
 
 
 async def make_conversation(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     project = await project_at(desk, request)
     typed: dict[str, Any] = {
         "title": form.fields.get("title", [""])[0],
@@ -113,24 +113,24 @@ async def make_conversation(request: Request) -> Response:
 
 
 async def archive_project(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     away = form.one_of("archived", ("yes", "no")) == "yes"
     project = await project_at(desk, request)
-    await desk.house.bridge.talk.change_project(desk.caller, project.id, archived=away)
+    await desk.services.bridge.talk.change_project(desk.caller, project.id, archived=away)
     return done(project_path(project.id), "archived" if away else "taken_out")
 
 
 async def archive_conversation(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     away = form.one_of("archived", ("yes", "no")) == "yes"
     its = await conversation_at(desk, request)
-    await desk.house.bridge.talk.change_conversation(desk.caller, its.id, archived=away)
+    await desk.services.bridge.talk.change_conversation(desk.caller, its.id, archived=away)
     return done(f"{project_path(its.project)}/{its.id}", "archived" if away else "taken_out")
 
 
-async def _begun(desk: Desk, project: Project, form: Form) -> str:
+async def _begun(desk: PageContext, project: Project, form: Form) -> str:
     label = form.maybe("label", most=500)
-    made = await desk.house.bridge.talk.create_conversation(
+    made = await desk.services.bridge.talk.create_conversation(
         desk.caller,
         project.id,
         form.text("title", most=400),
@@ -142,7 +142,7 @@ async def _begun(desk: Desk, project: Project, form: Form) -> str:
 
 
 async def _made_once(
-    desk: Desk,
+    desk: PageContext,
     operation: str,
     request: JsonObject,
     form: Form,
@@ -151,19 +151,19 @@ async def _made_once(
     """Its id alone is kept, for who is cleared for as much: as over REST."""
     own = sha256(canonical([str(desk.caller.clearance)])).hexdigest()
 
-    async def action() -> Answer:
-        return Answer({"id": await make()})
+    async def action() -> StoredResponse:
+        return StoredResponse({"id": await make()})
 
-    ask = Ask(f"{operation} {own}", request, form.once)
-    receipt = await desk.house.use.do_once(desk.caller, ask, action)
+    ask = WriteRequest(f"{operation} {own}", request, form.once)
+    receipt = await desk.services.use.do_once(desk.caller, ask, action)
     return str(receipt.body["id"])
 
 
 async def _project_form(
     request: Request, typed: dict[str, str], problem: PorticoError | None
 ) -> Response:
-    desk = desk_of(request)
-    permit(desk.caller, Scope.BRIDGE_WRITE)
+    desk = page_context(request)
+    require_scope(desk.caller, Scope.BRIDGE_WRITE)
     labels = choices_of(PUBLIC, PUBLIC, desk.caller.clearance)
     values = {"typed": typed, "problem": problem, "labels": labels}
     status = 200 if problem is None else status_of(problem)
@@ -175,8 +175,8 @@ async def _project_form(
 async def _conversation_form(
     request: Request, project: Project, typed: dict[str, Any], problem: PorticoError | None
 ) -> Response:
-    desk = desk_of(request)
-    permit(desk.caller, Scope.BRIDGE_WRITE)
+    desk = page_context(request)
+    require_scope(desk.caller, Scope.BRIDGE_WRITE)
     company = await company_of(desk)
     others = [
         each
@@ -215,18 +215,18 @@ _PLAIN: Final = "application/octet-stream"
 
 
 async def show(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     values = {**await _inbox(desk), "said": said(request)}
     return await page(request, "bridge/page.html", values, title="Bridge")
 
 
 async def show_inbox(request: Request) -> Response:
-    return part(request, "bridge/_inbox_again.html", await _inbox(desk_of(request)))
+    return part(request, "bridge/_inbox_again.html", await _inbox(page_context(request)))
 
 
 async def show_list(request: Request) -> Response:
     """Both lists anew."""
-    desk = desk_of(request)
+    desk = page_context(request)
     project, at = await project_at(desk, request), request.query_params.get("at")
     values = await panes(desk, project.id, ConversationId.parse(at) if at else None)
     return part(request, "bridge/_lists.html", values)
@@ -234,8 +234,8 @@ async def show_list(request: Request) -> Response:
 
 async def go_on(request: Request) -> Response:
     """To the next conversation in which something is unread."""
-    desk = desk_of(request)
-    inbox = await desk.house.bridge.talk.show_inbox(desk.caller)
+    desk = page_context(request)
+    inbox = await desk.services.bridge.talk.show_inbox(desk.caller)
     found = next_unread(inbox, request.query_params.get("from"))
     return RedirectResponse("/bridge" if found is None else conversation_path(found), 303)
 
@@ -243,7 +243,7 @@ async def go_on(request: Request) -> Response:
 async def search(request: Request) -> Response:
     """Among everything that whoever asks may read, and not in one project alone: then that would
     have been read in it."""
-    desk, asked = desk_of(request), request.query_params
+    desk, asked = page_context(request), request.query_params
     text, by = asked.get("q", "").strip()[:1000], asked.get("by", "words")
     hits: list[Hit] = []
     where: dict[ConversationId, Conversation] = {}
@@ -251,7 +251,7 @@ async def search(request: Request) -> Response:
     if text:
         try:
             hits = [
-                *await desk.house.bridge.talk.search_messages(
+                *await desk.services.bridge.talk.search_messages(
                     desk.caller, text, by_meaning=by == "meaning", limit=_HITS
                 )
             ]
@@ -269,9 +269,9 @@ async def search(request: Request) -> Response:
 
 
 async def export(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     project = await project_at(desk, request)
-    lines = await desk.house.bridge.letting_out.export_project(desk.caller, project.id)
+    lines = await desk.services.bridge.letting_out.export_project(desk.caller, project.id)
     name = quote(f"{project.name}.ndjson", safe="")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
     return StreamingResponse(_written(lines), 200, headers, "application/x-ndjson")
@@ -279,15 +279,15 @@ async def export(request: Request) -> Response:
 
 async def fetch(request: Request) -> Response:
     """An attachment."""
-    desk, digest = desk_of(request), Digest.parse(request.path_params["digest"])
-    its, content = await desk.house.bridge.things.fetch_attachment(desk.caller, digest)
+    desk, digest = page_context(request), Digest.parse(request.path_params["digest"])
+    its, content = await desk.services.bridge.things.fetch_attachment(desk.caller, digest)
     name = quote(its.name, safe="")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
     return Response(content, headers=headers, media_type=_PLAIN)
 
 
-async def _inbox(desk: Desk) -> dict[str, object]:
-    use = desk.house.bridge.talk
+async def _inbox(desk: PageContext) -> dict[str, object]:
+    use = desk.services.bridge.talk
     inbox = await use.show_inbox(desk.caller)
     projects = await use.list_projects(desk.caller, limit=_PROJECTS)
     names = {each.id: each.name for each in projects}
@@ -303,25 +303,25 @@ async def _inbox(desk: Desk) -> dict[str, object]:
         "overdue": overdue_rows(inbox.overdue, await _where(desk, late), desk.caller.id),
         "unread": inbox.total,
         "topics": " ".join([row.id for row in (*waiting, *others)][: FOLLOWED + 1]),
-        "mcp": f"{desk.house.use.base_url}/mcp/bridge",
+        "mcp": f"{desk.services.use.base_url}/mcp/bridge",
     }
 
 
-async def _projects(desk: Desk) -> dict[str, object]:
-    use = desk.house.bridge.talk
+async def _projects(desk: PageContext) -> dict[str, object]:
+    use = desk.services.bridge.talk
     inbox = await use.show_inbox(desk.caller)
     projects = await use.list_projects(desk.caller, limit=_PROJECTS)
     return {"projects": project_rows(projects, inbox, None), "unread": inbox.total}
 
 
 async def _where(
-    desk: Desk, which: Collection[ConversationId]
+    desk: PageContext, which: Collection[ConversationId]
 ) -> dict[ConversationId, Conversation]:
     """Those that can still be seen."""
     found = {}
     for each in which:
         with suppress(ConversationNotFound):
-            found[each] = await desk.house.bridge.talk.show_conversation(desk.caller, each)
+            found[each] = await desk.services.bridge.talk.show_conversation(desk.caller, each)
     return found
 
 

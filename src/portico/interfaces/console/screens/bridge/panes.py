@@ -14,14 +14,14 @@ from portico.bridge.core.messages import Message
 from portico.bridge.core.projects import Project, ProjectId
 from portico.bridge.core.read_state import Inbox
 from portico.bridge.search import Hit
-from portico.bridge.taint import at_place
-from portico.engine.core.errors import BadCursor
+from portico.bridge.taint import in_view_context
+from portico.engine.core.errors import InvalidCursor
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ContextNotFound
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.page import Desk
+from portico.interfaces.console.page import PageContext
 from portico.interfaces.http.shapes import opaque, position
-from portico.kernel.ids import BadId, PrincipalId
+from portico.kernel.ids import InvalidId, PrincipalId
 from portico.kernel.label import PUBLIC, Label, Level, join
 from portico.kernel.principal import PrincipalKind
 
@@ -43,7 +43,7 @@ class Somebody:
 Company = Mapping[PrincipalId, Somebody]
 
 
-async def company_of(desk: Desk) -> Company | None:
+async def company_of(desk: PageContext) -> Company | None:
     """None for whoever may not know who there is. An agent above the caller's clearance is not
     among them."""
     caller = desk.caller
@@ -52,7 +52,7 @@ async def company_of(desk: Desk) -> Company | None:
     found: dict[PrincipalId, Somebody] = {}
     after: PrincipalId | None = None
     for _ in range(_PAGES):
-        page = await desk.house.use.list_principals(caller, after=after, limit=_AT_ONCE)
+        page = await desk.services.use.list_principals(caller, after=after, limit=_AT_ONCE)
         for each in page:
             found[each.id] = Somebody(
                 each.id, each.name, each.kind, each.clearance, each.disabled_at is not None
@@ -67,13 +67,13 @@ _MOST: Final = 24
 """Labels to choose from; whoever is in more compartments chooses the first of them here."""
 
 
-async def read_at(desk: Desk, where: ConversationId | ProjectId) -> Label:
+async def read_at(desk: PageContext, where: ConversationId | ProjectId) -> Label:
     """What was read in the task that this conversation or project is."""
-    there = at_place(desk.caller, where)
+    there = in_view_context(desk.caller, where)
     if there.context is None:
         there = replace(there, context=context_of(there), place=None)
     try:
-        return (await desk.house.bridge.talk.who_am_i(there)).mark
+        return (await desk.services.bridge.talk.who_am_i(there)).mark
     except ContextNotFound:
         return PUBLIC  # nothing was read there yet
 
@@ -279,32 +279,32 @@ _PROJECTS: Final = 60
 _LISTED: Final = 40
 
 
-async def project_at(desk: Desk, request: Request) -> Project:
+async def project_at(desk: PageContext, request: Request) -> Project:
     """The one in the address. Raises `NotPermitted`, `ProjectNotFound`."""
     which = request.path_params["project"]
     try:
         project = ProjectId.parse(which)
-    except BadId as error:
+    except InvalidId as error:
         raise ProjectNotFound(which) from error
-    return await desk.house.bridge.talk.show_project(desk.caller, str(project))
+    return await desk.services.bridge.talk.show_project(desk.caller, str(project))
 
 
-async def conversation_at(desk: Desk, request: Request) -> Conversation:
+async def conversation_at(desk: PageContext, request: Request) -> Conversation:
     """The one in the address, which is in the project that stands there too. Raises
     `NotPermitted`, `ConversationNotFound`."""
     which = request.path_params["conversation"]
     try:
         conversation = ConversationId.parse(which)
-    except BadId as error:
+    except InvalidId as error:
         raise ConversationNotFound(which) from error
-    found = await desk.house.bridge.talk.show_conversation(desk.caller, conversation)
+    found = await desk.services.bridge.talk.show_conversation(desk.caller, conversation)
     if str(found.project) != request.path_params["project"]:
         raise ConversationNotFound(which)
     return found
 
 
 async def panes(
-    desk: Desk,
+    desk: PageContext,
     project: ProjectId,
     current: ConversationId | None = None,
     *,
@@ -312,21 +312,21 @@ async def panes(
     after: str | None = None,
 ) -> dict[str, Any]:
     """Both lists, and the project that they are of."""
-    inbox = await desk.house.bridge.talk.show_inbox(desk.caller)
-    projects = await desk.house.bridge.talk.list_projects(desk.caller, limit=_PROJECTS)
+    inbox = await desk.services.bridge.talk.show_inbox(desk.caller)
+    projects = await desk.services.bridge.talk.list_projects(desk.caller, limit=_PROJECTS)
     listed = await conversations(desk, inbox, project, current, archived=archived, after=after)
     known = {each.id: each for each in projects}
     return {
         "projects": project_rows(projects, inbox, project),
         "project": known.get(project)
-        or await desk.house.bridge.talk.show_project(desk.caller, str(project)),
+        or await desk.services.bridge.talk.show_project(desk.caller, str(project)),
         "inbox": inbox,
         **listed,
     }
 
 
 async def conversations(  # what is listed, and from where on
-    desk: Desk,
+    desk: PageContext,
     inbox: Inbox,
     project: ProjectId,
     current: ConversationId | None = None,
@@ -348,13 +348,13 @@ async def conversations(  # what is listed, and from where on
 
 
 async def _of(
-    desk: Desk, project: ProjectId, *, archived: bool, after: str | None
+    desk: PageContext, project: ProjectId, *, archived: bool, after: str | None
 ) -> tuple[Sequence[Conversation], str | None]:
     """Out of all, and not as a list of this project: whoever reads that is in the project, and
     could write nothing there that is less secret than the most secret of these names."""
     found: list[Conversation] = []
     for _ in range(_PAGES):
-        page = await desk.house.bridge.talk.list_conversations(
+        page = await desk.services.bridge.talk.list_conversations(
             desk.caller, archived=archived, after=after, limit=_AT_ONCE
         )
         found += [each for each in page if each.project == project]
@@ -369,7 +369,7 @@ async def _of(
 def _position(cursor: str | None) -> str | None:
     try:
         return position(cursor)
-    except BadCursor:
+    except InvalidCursor:
         return None
 
 

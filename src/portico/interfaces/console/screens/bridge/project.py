@@ -11,18 +11,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.bridge.core.leases import Lease, LeaseId, LeaseWish, Waiting, overlap
-from portico.bridge.core.memory import MOST_LETTERS, MOST_OF_VALUE, Remembered, ToRemember
-from portico.bridge.core.presence import Doing, Presence
+from portico.bridge.core.leases import Lease, LeaseId, LeaseSpec, Waiting, overlap
+from portico.bridge.core.memory import MOST_LETTERS, MOST_OF_VALUE, MemoryEntry, ToRemember
+from portico.bridge.core.presence import Presence, PresenceStatus
 from portico.bridge.core.projects import Project
 from portico.bridge.core.work_items import MOST_LETTERS as MAX_WORK_ITEM_LETTERS
-from portico.bridge.core.work_items import NewWork, Work, WorkEnded, WorkId, WorkState
+from portico.bridge.core.work_items import (
+    NewWorkItem,
+    WorkEnded,
+    WorkItem,
+    WorkItemId,
+    WorkItemStatus,
+)
 from portico.debate.core.questions import Cap
-from portico.engine.core.errors import BadCursor
+from portico.engine.core.errors import InvalidCursor
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.formatting import as_json
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context, part
 from portico.interfaces.console.screens.bridge.panes import (
     Company,
     choices_of,
@@ -42,12 +48,16 @@ from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label
 
-_TONES: Final[Mapping[Doing, str]] = {Doing.THERE: "ok", Doing.BUSY: "warn", Doing.AWAY: ""}
-_STATES: Final[Mapping[WorkState, tuple[str, str]]] = {
-    WorkState.OPEN: ("open", ""),
-    WorkState.CLAIMED: ("claimed", "run"),
-    WorkState.DONE: ("done", "ok"),
-    WorkState.DROPPED: ("dropped", "bad"),
+_TONES: Final[Mapping[PresenceStatus, str]] = {
+    PresenceStatus.THERE: "ok",
+    PresenceStatus.BUSY: "warn",
+    PresenceStatus.AWAY: "",
+}
+_STATES: Final[Mapping[WorkItemStatus, tuple[str, str]]] = {
+    WorkItemStatus.OPEN: ("open", ""),
+    WorkItemStatus.CLAIMED: ("claimed", "run"),
+    WorkItemStatus.DONE: ("done", "ok"),
+    WorkItemStatus.DROPPED: ("dropped", "bad"),
 }
 _VALUE: Final = 240
 
@@ -158,7 +168,7 @@ def lease_rows(
 
 
 def memory_rows(
-    found: Sequence[Remembered], company: Company | None, *, whole: bool = False
+    found: Sequence[MemoryEntry], company: Company | None, *, whole: bool = False
 ) -> tuple[MemoryRow, ...]:
     known = company or {}
     rows = []
@@ -182,17 +192,17 @@ def memory_rows(
 
 
 def work_rows(
-    found: Sequence[Work], me: PrincipalId, read: Label, *, writes: bool
+    found: Sequence[WorkItem], me: PrincipalId, read: Label, *, writes: bool
 ) -> tuple[WorkRow, ...]:
     """`read`: what was read in this project by whoever looks."""
     titles = {each.id: each.title for each in found}
     rows = []
     for each in found:
         state, tone = _STATES[each.state]
-        free = each.state is WorkState.OPEN or (
-            each.state is WorkState.CLAIMED and each.claimed_by is None
+        free = each.state is WorkItemStatus.OPEN or (
+            each.state is WorkItemStatus.CLAIMED and each.claimed_by is None
         )
-        claimed = each.state is WorkState.CLAIMED and each.claimed_by == me
+        claimed = each.state is WorkItemStatus.CLAIMED and each.claimed_by == me
         low = each.label.covers(read)
         can = writes and ((free and not each.held_up) or claimed)
         rows.append(
@@ -245,36 +255,36 @@ _AT_ONCE: Final = 50
 
 
 async def show_memory(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     return await _drawn(request, desk, await project_at(desk, request), {})
 
 
 async def put(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     project = await project_at(desk, request)
     typed = {name: form.fields.get(name, [""])[0] for name in ("key", "value", "label", "version")}
     try:
-        await desk.house.bridge.things.remember(desk.caller, _wanted(project, form))
+        await desk.services.bridge.things.remember(desk.caller, _wanted(project, form))
     except PorticoError as problem:
         return await _drawn(request, desk, project, typed, problem)
     return done(f"{project_path(project.id)}/memory", "remembered")
 
 
 async def forget(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     project = await project_at(desk, request)
     key, label = form.text("key", most=MOST_LETTERS), Label.parse(form.text("label", most=500))
     try:
-        await desk.house.bridge.things.forget(desk.caller, project.id, key, label)
+        await desk.services.bridge.things.forget(desk.caller, project.id, key, label)
     except PorticoError as problem:
         return await _drawn(request, desk, project, {}, problem)
     return done(f"{project_path(project.id)}/memory", "forgotten")
 
 
 async def history(request: Request) -> Response:
-    desk, key = desk_of(request), request.query_params.get("key", "")[:1200]
+    desk, key = page_context(request), request.query_params.get("key", "")[:1200]
     project = await project_at(desk, request)
-    found = await desk.house.bridge.things.memory_history(desk.caller, project.id, key)
+    found = await desk.services.bridge.things.memory_history(desk.caller, project.id, key)
     values = {
         **await panes(desk, project.id),
         "key": key,
@@ -286,7 +296,7 @@ async def history(request: Request) -> Response:
 
 async def _drawn(
     request: Request,
-    desk: Desk,
+    desk: PageContext,
     project: Project,
     typed: dict[str, str],
     problem: PorticoError | None = None,
@@ -308,8 +318,8 @@ async def _drawn(
     return await page(request, "bridge/memory.html", values, title=title, status=status)
 
 
-async def _listed(request: Request, desk: Desk, project: Project) -> dict[str, Any]:
-    asked, use = request.query_params, desk.house.bridge.things
+async def _listed(request: Request, desk: PageContext, project: Project) -> dict[str, Any]:
+    asked, use = request.query_params, desk.services.bridge.things
     words, prefix = asked.get("q", "").strip()[:1000], asked.get("prefix", "")[:MOST_LETTERS]
     if words:
         found = await use.search_memory(desk.caller, project.id, words, _AT_ONCE)
@@ -324,7 +334,7 @@ async def _listed(request: Request, desk: Desk, project: Project) -> dict[str, A
 
 
 def _wanted(project: Project, form: Form) -> ToRemember:
-    """What is no JSON is a text. Raises `BadForm`, `BadLabel`."""
+    """What is no JSON is a text. Raises `InvalidForm`, `InvalidLabel`."""
     label = form.maybe("label", most=500)
     return ToRemember(
         project=project.id,
@@ -348,7 +358,7 @@ def _value(text: str) -> JsonValue:
 def _after(cursor: str | None) -> str | None:
     try:
         return text_position(cursor)
-    except BadCursor:
+    except InvalidCursor:
         return None
 
 
@@ -360,20 +370,20 @@ memory_routes: Final = [
 ]
 
 _CHIPS: Final = {"": "All", "open": "Open", "claimed": "Claimed", "done": "Done"}
-_OVER: Final = (str(WorkState.DONE), str(WorkState.DROPPED))
+_OVER: Final = (str(WorkItemStatus.DONE), str(WorkItemStatus.DROPPED))
 
 
 async def show_work(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     return await _work_drawn(request, desk, await project_at(desk, request))
 
 
 async def add(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     project = await project_at(desk, request)
     typed = {name: form.fields.get(name, [""])[0] for name in ("title", "body", "label")}
     try:
-        await desk.house.bridge.things.add_work(desk.caller, _work_wanted(project, form))
+        await desk.services.bridge.things.add_work(desk.caller, _work_wanted(project, form))
     except PorticoError as problem:
         return await _work_drawn(request, desk, project, problem, typed)
     return done(f"{project_path(project.id)}/work", "added")
@@ -381,9 +391,9 @@ async def add(request: Request) -> Response:
 
 async def change(request: Request) -> Response:
     """Claim it, hand it over, end it."""
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     project = await project_at(desk, request)
-    work = WorkId.parse(request.path_params["work"])
+    work = WorkItemId.parse(request.path_params["work"])
     try:
         told = await _changed(desk, form, work)
     except PorticoError as problem:
@@ -391,8 +401,8 @@ async def change(request: Request) -> Response:
     return done(f"{project_path(project.id)}/work", told)
 
 
-async def _changed(desk: Desk, form: Form, work: WorkId) -> str:
-    use = desk.house.bridge.things
+async def _changed(desk: PageContext, form: Form, work: WorkItemId) -> str:
+    use = desk.services.bridge.things
     match form.one_of("do", ("claim", "hand_over", "end")):
         case "claim":
             await use.claim_work(desk.caller, work)
@@ -406,7 +416,7 @@ async def _changed(desk: Desk, form: Form, work: WorkId) -> str:
             ended = WorkEnded(
                 work=work,
                 token=_token(form),
-                state=WorkState(form.one_of("state", _OVER)),
+                state=WorkItemStatus(form.one_of("state", _OVER)),
                 outcome=form.maybe("outcome", most=MAX_WORK_ITEM_LETTERS) or "",
             )
             await use.end_work(desk.caller, ended)
@@ -415,7 +425,7 @@ async def _changed(desk: Desk, form: Form, work: WorkId) -> str:
 
 async def _work_drawn(
     request: Request,
-    desk: Desk,
+    desk: PageContext,
     project: Project,
     problem: PorticoError | None = None,
     typed: dict[str, str] | None = None,
@@ -435,14 +445,14 @@ async def _work_drawn(
     return await page(request, "bridge/work.html", values, title=title, status=status)
 
 
-async def _work_listed(request: Request, desk: Desk, project: Project) -> dict[str, Any]:
+async def _work_listed(request: Request, desk: PageContext, project: Project) -> dict[str, Any]:
     asked = request.query_params
     state = asked.get("state", "")
     writes = desk.caller.may(Scope.BRIDGE_WRITE) and project.archived_at is None
-    found = await desk.house.bridge.things.list_work(
+    found = await desk.services.bridge.things.list_work(
         desk.caller,
         project.id,
-        state=WorkState(state) if state in _CHIPS and state else None,
+        state=WorkItemStatus(state) if state in _CHIPS and state else None,
         after=_work_after(asked.get("after")),
         limit=_AT_ONCE,
     )
@@ -459,10 +469,10 @@ async def _work_listed(request: Request, desk: Desk, project: Project) -> dict[s
     }
 
 
-def _work_wanted(project: Project, form: Form) -> NewWork:
-    """Raises `BadForm`, `BadLabel`."""
+def _work_wanted(project: Project, form: Form) -> NewWorkItem:
+    """Raises `InvalidForm`, `InvalidLabel`."""
     label = form.maybe("label", most=500)
-    return NewWork(
+    return NewWorkItem(
         project=project.id,
         title=form.text("title", most=400),
         body=form.maybe("body", most=MAX_WORK_ITEM_LETTERS) or "",
@@ -472,17 +482,17 @@ def _work_wanted(project: Project, form: Form) -> NewWork:
 
 
 def _token(form: Form) -> int:
-    """Raises `BadForm`."""
+    """Raises `InvalidForm`."""
     token = form.whole("token")
     if token is None:
-        raise BadForm("token", "must be filled in")
+        raise InvalidForm("token", "must be filled in")
     return token
 
 
 def _work_after(cursor: str | None) -> str | None:
     try:
         return position(cursor)
-    except BadCursor:
+    except InvalidCursor:
         return None
 
 
@@ -496,63 +506,63 @@ _MINUTES: Final = ("10", "60", "480", "1440")
 
 
 async def show(request: Request) -> Response:
-    desk = desk_of(request)
+    desk = page_context(request)
     return await _drawn_project(request, desk, await project_at(desk, request))
 
 
 async def show_around(request: Request) -> Response:
     """Who is there and who holds what, anew."""
-    desk = desk_of(request)
+    desk = page_context(request)
     project = await project_at(desk, request)
     values = {**await _around(desk, project), "project": project}
     return part(request, "bridge/_around.html", values)
 
 
 async def take_lease(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     project = await project_at(desk, request)
     try:
         minutes = int(form.one_of("minutes", _MINUTES))
-        wish = LeaseWish(
+        wish = LeaseSpec(
             project=project.id,
             resource=form.text("resource", most=400),
             lasts=timedelta(minutes=minutes),
             purpose=form.maybe("purpose", most=400) or "",
             key=form.once,
         )
-        await desk.house.bridge.things.take_lease(desk.caller, wish)
+        await desk.services.bridge.things.take_lease(desk.caller, wish)
     except PorticoError as problem:
         return await _drawn_project(request, desk, project, problem)
     return done(project_path(project.id), "leased")
 
 
 async def release_lease(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     project = await project_at(desk, request)
     token = form.whole("token")
     if token is None:
-        raise BadForm("token", "must be filled in")
+        raise InvalidForm("token", "must be filled in")
     lease = LeaseId.parse(request.path_params["lease"])
     try:
-        await desk.house.bridge.things.release_lease(desk.caller, lease, token)
+        await desk.services.bridge.things.release_lease(desk.caller, lease, token)
     except PorticoError as problem:
         return await _drawn_project(request, desk, project, problem)
     return done(project_path(project.id), "released")
 
 
 async def set_budget(request: Request) -> Response:
-    desk, form = desk_of(request), await form_of(request)
+    desk, form = page_context(request), await form_of(request)
     project = await project_at(desk, request)
     try:
         cap = Cap(tokens=form.whole("tokens"), money=_dollars(form))
-        await desk.house.debates.budget.put(desk.caller, str(project.id), cap)
+        await desk.services.debates.budget.put(desk.caller, str(project.id), cap)
     except PorticoError as problem:
         return await _drawn_project(request, desk, project, problem)
     return done(project_path(project.id), "budget")
 
 
 async def _drawn_project(
-    request: Request, desk: Desk, project: Project, problem: PorticoError | None = None
+    request: Request, desk: PageContext, project: Project, problem: PorticoError | None = None
 ) -> Response:
     asked = request.query_params
     archived = asked.get("archived") == "yes"
@@ -567,8 +577,8 @@ async def _drawn_project(
     return await page(request, "bridge/project.html", values, title=project.name, status=status)
 
 
-async def _around(desk: Desk, project: Project) -> dict[str, Any]:
-    use = desk.house.bridge.things
+async def _around(desk: PageContext, project: Project) -> dict[str, Any]:
+    use = desk.services.bridge.things
     held, queue = await use.list_leases(desk.caller, project.id)
     there = await use.list_presence(desk.caller, project.id)
     return {
@@ -578,24 +588,24 @@ async def _around(desk: Desk, project: Project) -> dict[str, Any]:
     }
 
 
-async def _budget(desk: Desk, project: Project) -> object:
+async def _budget(desk: PageContext, project: Project) -> object:
     if not desk.caller.may(Scope.DEBATES_READ):
         return None
-    cap, spent = await desk.house.debates.budget.show(desk.caller, str(project.id))
+    cap, spent = await desk.services.debates.budget.show(desk.caller, str(project.id))
     return budget_row(cap, spent)
 
 
 def _dollars(form: Form) -> Decimal | None:
-    """Raises `BadForm`."""
+    """Raises `InvalidForm`."""
     text = form.maybe("money", most=20)
     if text is None:
         return None
     try:
         value = Decimal(text)
     except InvalidOperation as error:
-        raise BadForm("money", "must be an amount such as 2.50") from error
+        raise InvalidForm("money", "must be an amount such as 2.50") from error
     if not value.is_finite() or value < 0:
-        raise BadForm("money", "must be an amount such as 2.50")
+        raise InvalidForm("money", "must be an amount such as 2.50")
     return value
 
 

@@ -423,7 +423,7 @@ def note_of(unit: Unit, room: int = _NOTE) -> str:
         return cut(f"{range_of(unit)} · {over}{failed}", room)
     task = unit.first
     items = task.items
-    words = task.state.words
+    words = task.state.text
     if items is not None and task.state is not State.QUEUED:
         words = f"{words} {items.over}/{items.all}"
     if not task.server:
@@ -445,7 +445,7 @@ def label_of(unit: Unit, title: str, note: str, time: str) -> str:
     seen = " ".join(part for part in (title, note, time, AHEAD if ahead else "") if part)
     if unit.many:
         return f"{seen}. Open to see each."
-    words = task.state.words
+    words = task.state.text
     more = [f"step {task.name}"] if task.name != task.tool else []
     more += [task.tool] if task.short != title or task.server not in note else []
     more += [words] if words not in note else []

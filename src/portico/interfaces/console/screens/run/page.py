@@ -13,19 +13,19 @@ from starlette.routing import Route
 from portico.agents.core.activation import shown
 from portico.debate.core.debates import DebateId
 from portico.engine.core.errors import RunNotFound
-from portico.engine.core.idempotency import Answer
+from portico.engine.core.idempotency import StoredResponse
 from portico.engine.core.runs import Run, Step
-from portico.engine.idempotency import Ask
-from portico.engine.runs import RunWish
+from portico.engine.idempotency import WriteRequest
+from portico.engine.runs import RunSpec
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Via, answer_kind, resolution
-from portico.interfaces.console.forms import BadForm, Form, form_of
-from portico.interfaces.console.page import Desk, desk_of, done, page, part, wants_part
+from portico.interfaces.console.forms import Form, InvalidForm, form_of
+from portico.interfaces.console.page import PageContext, done, page, page_context, part, wants_part
 from portico.interfaces.console.screens.run.graph import Way, nodes_at, plan_view
 from portico.interfaces.console.screens.run.run_view import (
     PLACE,
-    Looked,
-    Seen,
+    RunDetails,
+    RunView,
     asks,
     chosen,
     figures_of,
@@ -48,7 +48,7 @@ from portico.interfaces.console.screens.run.timeline import (
 from portico.interfaces.http.problems import status_of
 from portico.interfaces.http.streaming import event_json
 from portico.kernel.errors import PorticoError
-from portico.kernel.ids import ApprovalId, BadId, RunId
+from portico.kernel.ids import ApprovalId, InvalidId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import PrincipalKind
 
@@ -61,14 +61,14 @@ _MOST_ASKED: Final = 200
 class Sight:
     """Which of it somebody looks at."""
 
-    desk: Desk
-    looked: Looked
+    page: PageContext
+    looked: RunDetails
     way: Way
     units: Units
     wanted: str | None
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> RunView:
         return self.looked.seen
 
     @property
@@ -79,7 +79,7 @@ class Sight:
     def timeline(self) -> Timeline:
         seen = self.seen
         return timeline_of(
-            self.units.units, seen.tasks, self.desk.now, over=seen.over, critical=seen.critical
+            self.units.units, seen.tasks, self.page.now, over=seen.over, critical=seen.critical
         )
 
 
@@ -88,11 +88,11 @@ def run_of(request: Request) -> RunId:
     text = str(request.path_params["run"])
     try:
         return RunId.parse(text)
-    except BadId as error:
+    except InvalidId as error:
         raise RunNotFound(text) from error
 
 
-async def sight_of(desk: Desk, request: Request, step: str | None = None) -> Sight:
+async def sight_of(desk: PageContext, request: Request, step: str | None = None) -> Sight:
     """Raises `NotPermitted`, `RunNotFound`."""
     run, asked = run_of(request), request.query_params
     looked = await look(desk, run)
@@ -103,7 +103,7 @@ async def sight_of(desk: Desk, request: Request, step: str | None = None) -> Sig
 
 
 async def page_values(sight: Sight) -> dict[str, Any]:
-    desk, looked = sight.desk, sight.looked
+    desk, looked = sight.page, sight.looked
     plan = await plan_of(desk, looked.seen)
     intent = plan.get("intent")
     return {
@@ -120,7 +120,7 @@ async def page_values(sight: Sight) -> dict[str, Any]:
 
 
 def head_values(sight: Sight) -> dict[str, Any]:
-    desk, seen = sight.desk, sight.seen
+    desk, seen = sight.page, sight.seen
     waits = asks(seen.tasks)
     person = desk.caller.kind is PrincipalKind.PERSON
     return {
@@ -137,13 +137,13 @@ async def inspector_values(sight: Sight, plan: Mapping[str, Any]) -> dict[str, A
     task = sight.chosen
     if task is None:
         return {"step": None, "problem": None, "typed": None}
-    view = await step_view(sight.desk, sight.looked, task, plan)
+    view = await step_view(sight.page, sight.looked, task, plan)
     return {"step": view, "problem": None, "typed": None}
 
 
 def part_values(sight: Sight, asked: Mapping[str, str]) -> dict[str, Any]:
     """Of the steps that something happened to, and of those that could begin because of it."""
-    units, now, timeline = sight.units, sight.desk.now, sight.timeline
+    units, now, timeline = sight.units, sight.page.now, sight.timeline
     told, more = _changed(sight, asked.get("steps", ""))
     anew = []
     if asked.get("shape") != units.shape:
@@ -191,7 +191,7 @@ def _name(task: Task | None) -> str | None:
     return None if task is None else task.name
 
 
-def _asked(seen: Seen) -> str | None:
+def _asked(seen: RunView) -> str | None:
     """What an agent was asked."""
     said = () if seen.trace is None else seen.trace.said
     return said[0].text if said else None
@@ -201,7 +201,7 @@ _EVENTS = 200
 _MOST = 10_000
 
 
-async def exported(desk: Desk, run: RunId) -> JsonObject:
+async def exported(desk: PageContext, run: RunId) -> JsonObject:
     """Raises `NotPermitted`, `RunNotFound`."""
     looked = await look(desk, run)
     seen = looked.seen
@@ -225,13 +225,13 @@ async def exported(desk: Desk, run: RunId) -> JsonObject:
         whole["run"] = {**_object(whole["run"]), **_more(looked.run)}
         whole["events"] = await _events(desk, run)
     if seen.kind == "workflow":
-        report = await desk.house.gateway.workflows.show_workflow(desk.at(PLACE), run)
+        report = await desk.services.gateway.workflows.show_workflow(desk.at(PLACE), run)
         whole["workflow"] = report.as_json()
     return whole
 
 
-async def _events(desk: Desk, run: RunId) -> list[JsonValue]:
-    read, found = desk.house.use.read_run_events, list[JsonValue]()
+async def _events(desk: PageContext, run: RunId) -> list[JsonValue]:
+    read, found = desk.services.use.read_run_events, list[JsonValue]()
     after: str | None = None
     while len(found) < _MOST:
         page = await read(desk.at(PLACE), run, after, _EVENTS)
@@ -277,7 +277,7 @@ class Drawing(Protocol):
     async def __call__(
         self,
         request: Request,
-        desk: Desk,
+        desk: PageContext,
         *,
         step: str | None = None,
         refused: Refused | None = None,
@@ -286,25 +286,25 @@ class Drawing(Protocol):
         ...
 
 
-Act = Callable[[Desk, RunId, Form], Awaitable[str]]
+RunAction = Callable[[PageContext, RunId, Form], Awaitable[str]]
 """Does it, and says where to look then."""
 
 
-async def _answer(desk: Desk, run: RunId, form: Form) -> str:
+async def _answer(desk: PageContext, run: RunId, form: Form) -> str:
     kind = answer_kind(form.maybe("answer", most=20) or "")
     reply = Reply(kind=kind, via=Via.WEB, reason=form.maybe("reason", most=500))
     await _answered(desk, form, reply)
     return _back(run, form, str(kind))
 
 
-async def _edit(desk: Desk, run: RunId, form: Form) -> str:
+async def _edit(desk: PageContext, run: RunId, form: Form) -> str:
     """Yes, but with other arguments."""
     reply = Reply(kind=AnswerKind.ONCE, via=Via.WEB, arguments=_arguments(form))
     await _answered(desk, form, reply)
     return _back(run, form, "edited")
 
 
-async def _answered(desk: Desk, form: Form, reply: Reply) -> None:
+async def _answered(desk: PageContext, form: Form, reply: Reply) -> None:
     which = ApprovalId.parse(form.text("approval", most=64))
     given: JsonObject = {
         "approval": str(which),
@@ -313,42 +313,42 @@ async def _answered(desk: Desk, form: Form, reply: Reply) -> None:
         "arguments": reply.arguments,
     }
 
-    async def action() -> Answer:
-        use = desk.house.gateway.approvals
+    async def action() -> StoredResponse:
+        use = desk.services.gateway.approvals
         told = await use.answer_approval(desk.caller, which, reply)
-        return Answer({"approval": str(told.id)})
+        return StoredResponse({"approval": str(told.id)})
 
-    ask = Ask("console.runs.answer", given, form.once)
-    await desk.house.use.do_once(desk.caller, ask, action)
+    ask = WriteRequest("console.runs.answer", given, form.once)
+    await desk.services.use.do_once(desk.caller, ask, action)
 
 
 def _arguments(form: Form) -> JsonObject:
-    """Raises `BadForm`."""
+    """Raises `InvalidForm`."""
     try:
         found: JsonValue = json.loads(form.text("arguments", most=_MOST_JSON))
     except (ValueError, RecursionError) as error:
-        raise BadForm("arguments", "must be JSON: an object with all of them") from error
+        raise InvalidForm("arguments", "must be JSON: an object with all of them") from error
     if not isinstance(found, Mapping):
-        raise BadForm("arguments", "must be an object: { … }")
+        raise InvalidForm("arguments", "must be an object: { … }")
     return found
 
 
-async def _resolve(desk: Desk, run: RunId, form: Form) -> str:
+async def _resolve(desk: PageContext, run: RunId, form: Form) -> str:
     outcome = resolution(form.maybe("outcome", most=20) or "")
     call = form.text("call", most=_STEP)
-    await desk.house.gateway.workflows.resolve_step(desk.caller, run, call, outcome)
+    await desk.services.gateway.workflows.resolve_step(desk.caller, run, call, outcome)
     return _back(run, form, str(outcome))
 
 
-async def _cancel(desk: Desk, run: RunId, _form: Form) -> str:
-    found, _ = await desk.house.use.show_run(desk.caller, run)
+async def _cancel(desk: PageContext, run: RunId, _form: Form) -> str:
+    found, _ = await desk.services.use.show_run(desk.caller, run)
     await cancel_one(desk, found)
     return _to(run, "cancelled")
 
 
-async def cancel_one(desk: Desk, run: Run) -> None:
+async def cancel_one(desk: PageContext, run: Run) -> None:
     """As its own room ends it. Raises what that raises."""
-    house, caller = desk.house, desk.caller
+    house, caller = desk.services, desk.caller
     match run.kind:
         case "workflow" | "program":
             await house.gateway.workflows.cancel_workflow(caller, run.id)
@@ -361,9 +361,9 @@ async def cancel_one(desk: Desk, run: Run) -> None:
             await house.use.cancel_run(caller, run.id)
 
 
-async def _resume(desk: Desk, run: RunId, _form: Form) -> str:
-    found, _ = await desk.house.use.show_run(desk.caller, run)
-    house, caller = desk.house, desk.caller
+async def _resume(desk: PageContext, run: RunId, _form: Form) -> str:
+    found, _ = await desk.services.use.show_run(desk.caller, run)
+    house, caller = desk.services, desk.caller
     match found.kind:
         case "workflow" | "program":
             await house.gateway.workflows.resume_workflow(caller, run)
@@ -374,30 +374,30 @@ async def _resume(desk: Desk, run: RunId, _form: Form) -> str:
     return _to(run, "resumed")
 
 
-async def _fork(desk: Desk, run: RunId, form: Form) -> str:
-    found, _ = await desk.house.use.show_run(desk.caller, run)
+async def _fork(desk: PageContext, run: RunId, form: Form) -> str:
+    found, _ = await desk.services.use.show_run(desk.caller, run)
     step = form.text("step", most=_STEP)
     if found.kind == "workflow":
-        fork = desk.house.gateway.workflows.fork_workflow
+        fork = desk.services.gateway.workflows.fork_workflow
         started = await fork(desk.caller, run, step=step, key=form.once)
     else:
-        started = await desk.house.use.fork_run(desk.caller, run, step=step, key=form.once)
+        started = await desk.services.use.fork_run(desk.caller, run, step=step, key=form.once)
     return _to(started.run.id, "forked")
 
 
-async def _rerun(desk: Desk, run: RunId, form: Form) -> str:
+async def _rerun(desk: PageContext, run: RunId, form: Form) -> str:
     """Of a plan, a fork from all the steps that it begins with: all of it is done anew."""
     looked = await look(desk, run)
     if looked.seen.kind == "workflow":
         roots: dict[str, JsonObject] = {
             task.name: {} for task in looked.seen.tasks if not task.needs
         }
-        fork = desk.house.gateway.workflows.fork_workflow
+        fork = desk.services.gateway.workflows.fork_workflow
         started = await fork(desk.caller, run, arguments=roots, key=form.once)
     else:
-        found, _ = await desk.house.use.show_run(desk.at(PLACE), run)
-        wish = RunWish(kind=found.kind, input=found.input, key=form.once, label=found.label)
-        started = await desk.house.use.start_run(desk.caller, wish)
+        found, _ = await desk.services.use.show_run(desk.at(PLACE), run)
+        wish = RunSpec(kind=found.kind, input=found.input, key=form.once, label=found.label)
+        started = await desk.services.use.start_run(desk.caller, wish)
     return _to(started.run.id, "again")
 
 
@@ -414,9 +414,9 @@ def _back(run: RunId, form: Form, said: str) -> str:
 def action_routes(drawn: Drawing) -> list[Route]:
     """Whatever goes wrong is told on the page that it was asked from."""
 
-    def endpoint(act: Act) -> Callable[[Request], Awaitable[Response]]:
+    def endpoint(act: RunAction) -> Callable[[Request], Awaitable[Response]]:
         async def acted(request: Request) -> Response:
-            desk, run, form = desk_of(request), run_of(request), await form_of(request)
+            desk, run, form = page_context(request), run_of(request), await form_of(request)
             try:
                 return done(await act(desk, run, form))
             except PorticoError as error:
@@ -426,7 +426,7 @@ def action_routes(drawn: Drawing) -> list[Route]:
 
         return acted
 
-    acts: Mapping[str, Act] = {
+    acts: Mapping[str, RunAction] = {
         "answer": _answer,
         "edit": _edit,
         "resolve": _resolve,
@@ -459,12 +459,12 @@ SAID: Final = {
 
 
 async def show(request: Request) -> Response:
-    return await drawn(request, desk_of(request))
+    return await drawn(request, page_context(request))
 
 
 async def show_step(request: Request) -> Response:
     """The inspector; without a script, the page with that step chosen."""
-    desk, step = desk_of(request), str(request.path_params["step"])
+    desk, step = page_context(request), str(request.path_params["step"])
     if not wants_part(request):
         return await drawn(request, desk, step=step)
     sight = await sight_of(desk, request, step)
@@ -473,7 +473,7 @@ async def show_step(request: Request) -> Response:
 
 
 async def drawn(
-    request: Request, desk: Desk, *, step: str | None = None, refused: Refused | None = None
+    request: Request, desk: PageContext, *, step: str | None = None, refused: Refused | None = None
 ) -> Response:
     """`refused`: what was asked for on this page, and went wrong."""
     sight = await sight_of(desk, request, step)
@@ -488,29 +488,29 @@ async def drawn(
 
 async def show_parts(request: Request) -> Response:
     """What has changed, as parts for a page that is there already."""
-    sight = await sight_of(desk_of(request), request)
+    sight = await sight_of(page_context(request), request)
     return part(request, "run/_parts.html", part_values(sight, request.query_params))
 
 
 async def show_plan(request: Request) -> Response:
-    sight = await sight_of(desk_of(request), request)
+    sight = await sight_of(page_context(request), request)
     task = sight.chosen
     picked = None if task is None else task.name
-    view = plan_view(sight.units, sight.desk.now, sight.way, picked)
+    view = plan_view(sight.units, sight.page.now, sight.way, picked)
     return part(request, "run/_plan.html", {**head_values(sight), "plan": view})
 
 
 async def show_timeline(request: Request) -> Response:
-    sight = await sight_of(desk_of(request), request)
+    sight = await sight_of(page_context(request), request)
     task = sight.chosen
     values = {"timeline": sight.timeline, "picked": None if task is None else task.name}
     return part(request, "run/_timeline.html", {**head_values(sight), **values})
 
 
 async def show_log(request: Request) -> Response:
-    desk, run = desk_of(request), run_of(request)
+    desk, run = page_context(request), run_of(request)
     after = request.query_params.get("after") or None
-    events = await desk.house.use.read_run_events(desk.at(PLACE), run, after, _EVENTS_SHOWN)
+    events = await desk.services.use.read_run_events(desk.at(PLACE), run, after, _EVENTS_SHOWN)
     older = f"/runs/{run}/log?after={quote(events.next or '')}"
     values = {
         "id": str(run),
@@ -525,7 +525,7 @@ async def show_log(request: Request) -> Response:
 
 async def show_output(request: Request) -> Response:
     """All that a step gave, page by page."""
-    desk = desk_of(request)
+    desk = page_context(request)
     looked = await look(desk, run_of(request))
     step, number = request.query_params.get("step", ""), request.query_params.get("page", "1")
     found = await output_page(desk, looked, step, int(number) if number.isdigit() else 1)
@@ -535,7 +535,7 @@ async def show_output(request: Request) -> Response:
 
 async def export(request: Request) -> Response:
     """All of it that whoever asks may see, as a file."""
-    desk, run = desk_of(request), run_of(request)
+    desk, run = page_context(request), run_of(request)
     text = json.dumps(await exported(desk, run), ensure_ascii=False, indent=2)
     headers = {"Content-Disposition": f'attachment; filename="{run}.json"'}
     content = text.encode(errors="backslashreplace")

@@ -15,7 +15,7 @@ from portico.engine.core.errors import RunNotFound
 from portico.engine.core.runs import Failure, Run, RunStatus, Step
 from portico.gateway.core.calls import ResultId
 from portico.guard.core.principals import Scope
-from portico.interfaces.console.page import Desk
+from portico.interfaces.console.page import PageContext
 from portico.interfaces.console.screens.run.tasks import (
     Sort,
     Span,
@@ -87,7 +87,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class RunView:
     id: str
     kind: str
     status: str
@@ -132,7 +132,7 @@ class Seen:
         return next((task for task in self.tasks if task.name == name), None)
 
 
-def status_badge(seen: Seen, asks: State | None = None) -> tuple[str, str]:
+def status_badge(seen: RunView, asks: State | None = None) -> tuple[str, str]:
     """Its words and its tone. `asks`: for what of people it waits."""
     if not seen.over and asks is State.WAITING:
         return "Needs approval", "warn"
@@ -150,7 +150,7 @@ def asks(tasks: Sequence[Task]) -> Task | None:
     return None
 
 
-def chosen(seen: Seen, wanted: str | None) -> Task | None:
+def chosen(seen: RunView, wanted: str | None) -> Task | None:
     """What the inspector shows: what was chosen, or else what a person would look at first."""
     if (task := seen.task(wanted)) is not None:
         return task
@@ -204,7 +204,7 @@ class Powers:
     """Approvals, and what nobody knows."""
 
 
-def powers_of(seen: Seen, caller: Principal, *, person: bool) -> Powers:
+def powers_of(seen: RunView, caller: Principal, *, person: bool) -> Powers:
     steps_in = seen.mine or caller.may(Scope.RUNS_CONTROL)
     steps_in = steps_in and caller.may(_scope(seen))
     if seen.kind in _DEBATING:
@@ -221,7 +221,7 @@ def powers_of(seen: Seen, caller: Principal, *, person: bool) -> Powers:
     )
 
 
-def _scope(seen: Seen) -> Scope:
+def _scope(seen: RunView) -> Scope:
     if seen.kind in _CALLING:
         return Scope.TOOLS_CALL
     if seen.kind == "agent":
@@ -229,12 +229,12 @@ def _scope(seen: Seen) -> Scope:
     return Scope.DEBATES_RUN if seen.kind in _DEBATING else Scope.RUNS_WRITE
 
 
-def of_run(run: Run, caller: Principal) -> Seen:
+def of_run(run: Run, caller: Principal) -> RunView:
     """What every run says of itself."""
     failure = run.failure
     plan = run.input.get("plan", run.input.get("program"))
     debate = run.input.get("debate")
-    return Seen(
+    return RunView(
         id=str(run.id),
         kind=run.kind,
         status=str(run.status),
@@ -281,7 +281,7 @@ _AT_ONCE: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class RunMetrics:
     """The numbers above everything."""
 
     elapsed: timedelta | None
@@ -305,7 +305,7 @@ class Figures:
     money: Decimal | None = None
 
 
-def figures_of(seen: Seen, now: datetime) -> Figures:
+def figures_of(seen: RunView, now: datetime) -> RunMetrics:
     begun, end = seen.started_at, seen.finished_at or now
     elapsed = None if begun is None else max(end - begun, timedelta(0))
     work = [span for task in seen.tasks for span in task.spans if span.sort is not Sort.WAITED]
@@ -317,7 +317,7 @@ def figures_of(seen: Seen, now: datetime) -> Figures:
     ]
     trace = seen.trace
     usage = None if trace is None else trace.run.usage
-    return Figures(
+    return RunMetrics(
         elapsed=elapsed,
         since=begun if _at_work(seen) else None,
         done=sum(task.state is State.DONE for task in seen.tasks if task.works),
@@ -361,7 +361,7 @@ def serial_time(tasks: Sequence[Task], now: datetime) -> timedelta:
     )
 
 
-def _at_work(seen: Seen) -> bool:
+def _at_work(seen: RunView) -> bool:
     return not seen.over and any(task.state is State.RUNNING for task in seen.tasks)
 
 
@@ -370,16 +370,16 @@ PLACE: Final = "runs"
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    seen: Seen
+class RunDetails:
+    seen: RunView
     run: Run | None
     """None of one that is carried out in one process, and kept nowhere."""
     journal: Sequence[Step] = ()
 
 
-async def look(desk: Desk, run: RunId) -> Looked:
+async def look(desk: PageContext, run: RunId) -> RunDetails:
     """Raises `NotPermitted`, `RunNotFound`."""
-    caller, use = desk.at(PLACE), desk.house.use
+    caller, use = desk.at(PLACE), desk.services.use
     try:
         found, journal = await use.show_run(caller, run)
     except RunNotFound:
@@ -395,10 +395,10 @@ async def look(desk: Desk, run: RunId) -> Looked:
         case _:
             tasks = tasks_of_journal(found, journal)
             seen = replace(seen, tasks=tasks, total=planned(found))
-    return Looked(_whole(seen, desk), found, journal)
+    return RunDetails(_whole(seen, desk), found, journal)
 
 
-def _whole(seen: Seen, desk: Desk) -> Seen:
+def _whole(seen: RunView, desk: PageContext) -> RunView:
     ended = (seen.finished_at or desk.now) if seen.over else None
     tasks = closed(seen.tasks, ended)
     critical = seen.critical or critical_of(tasks, desk.now)
@@ -408,9 +408,9 @@ def _whole(seen: Seen, desk: Desk) -> Seen:
     return replace(seen, tasks=tasks, critical=critical, total=total)
 
 
-async def _inline(desk: Desk, run: RunId) -> Looked:
+async def _inline(desk: PageContext, run: RunId) -> RunDetails:
     """Raises `NotPermitted`, `RunNotFound`."""
-    caller, gateway = desk.at(PLACE), desk.house.gateway
+    caller, gateway = desk.at(PLACE), desk.services.gateway
     try:
         report = await gateway.workflows.show_workflow(caller, run)
         kind, tasks = "workflow", tasks_of_plan(report, ())
@@ -419,7 +419,7 @@ async def _inline(desk: Desk, run: RunId) -> Looked:
         program = await gateway.programs.show_program(caller, run)
         report, printed = program.whole, program.printed
         kind, tasks = "program", tasks_of_program(report, ())
-    seen = Seen(
+    seen = RunView(
         id=str(run),
         kind=kind,
         status=str(report.status),
@@ -432,23 +432,25 @@ async def _inline(desk: Desk, run: RunId) -> Looked:
         tasks=tasks,
         printed=printed,
     )
-    return Looked(_whole(_told(seen, report), desk), None)
+    return RunDetails(_whole(_told(seen, report), desk), None)
 
 
-async def _planned(desk: Desk, run: Run, seen: Seen, journal: Sequence[Step]) -> Seen:
-    show = desk.house.gateway.workflows.show_workflow
+async def _planned(desk: PageContext, run: Run, seen: RunView, journal: Sequence[Step]) -> RunView:
+    show = desk.services.gateway.workflows.show_workflow
     report = await show.of_read(desk.at(PLACE), run, journal)
     seen = replace(seen, tasks=tasks_of_plan(report, journal), total=len(report.steps))
     return _told(seen, report)
 
 
-async def _program(desk: Desk, run: RunId, seen: Seen, journal: Sequence[Step]) -> Seen:
-    program: ProgramReport = await desk.house.gateway.programs.show_program(desk.at(PLACE), run)
+async def _program(
+    desk: PageContext, run: RunId, seen: RunView, journal: Sequence[Step]
+) -> RunView:
+    program: ProgramReport = await desk.services.gateway.programs.show_program(desk.at(PLACE), run)
     tasks = tasks_of_program(program.whole, journal)
     return _told(replace(seen, tasks=tasks, printed=program.printed), program.whole)
 
 
-def _told(seen: Seen, report: WorkflowReport) -> Seen:
+def _told(seen: RunView, report: WorkflowReport) -> RunView:
     error = report.error
     return replace(
         seen,
@@ -462,10 +464,12 @@ def _told(seen: Seen, report: WorkflowReport) -> Seen:
     )
 
 
-async def _agent(desk: Desk, run: RunId, found: Run, seen: Seen, journal: Sequence[Step]) -> Seen:
+async def _agent(
+    desk: PageContext, run: RunId, found: Run, seen: RunView, journal: Sequence[Step]
+) -> RunView:
     """To whoever may not know what is said in it, what its journal says."""
     try:
-        trace = await desk.house.agents.show_trace(desk.at(PLACE), run)
+        trace = await desk.services.agents.show_trace(desk.at(PLACE), run)
     except AgentRunNotFound:
         return replace(seen, tasks=tasks_of_journal(found, journal))
     its = trace.run
@@ -483,25 +487,25 @@ async def _agent(desk: Desk, run: RunId, found: Run, seen: Seen, journal: Sequen
     )
 
 
-async def name_of_principal(desk: Desk, principal: str) -> str | None:
+async def name_of_principal(desk: PageContext, principal: str) -> str | None:
     """None for who may not know of others."""
     with suppress(PorticoError):
-        found = await desk.house.use.show_principal(desk.caller, PrincipalId.parse(principal))
+        found = await desk.services.use.show_principal(desk.caller, PrincipalId.parse(principal))
         return found.name
     return None
 
 
-async def question_of(desk: Desk, seen: Seen) -> str | None:
+async def question_of(desk: PageContext, seen: RunView) -> str | None:
     if seen.debate is None:
         return None
     with suppress(PorticoError):
         which = DebateId.parse(seen.debate)
-        whole = await desk.house.debates.look.one(desk.at(PLACE), which)
+        whole = await desk.services.debates.look.one(desk.at(PLACE), which)
         return whole.debate.question.text
     return None
 
 
-async def plan_of(desk: Desk, seen: Seen) -> JsonObject:
+async def plan_of(desk: PageContext, seen: RunView) -> JsonObject:
     """What it was started with: for whoever started it; for others, and later, nothing."""
     if seen.plan is None or not seen.mine or seen.mode == "inline":
         return {}
@@ -512,8 +516,8 @@ async def plan_of(desk: Desk, seen: Seen) -> JsonObject:
     return {}
 
 
-async def whole_result(caller: Principal, desk: Desk, handle: str) -> str | None:
+async def whole_result(caller: Principal, desk: PageContext, handle: str) -> str | None:
     """None of what is kept no longer, or for somebody else."""
     with suppress(PorticoError):
-        return await desk.house.gateway.read_result.whole(caller, ResultId.parse(handle))
+        return await desk.services.gateway.read_result.whole(caller, ResultId.parse(handle))
     return None

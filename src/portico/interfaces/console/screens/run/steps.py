@@ -15,9 +15,9 @@ from portico.gateway.core.calls import ResultId, claim_of
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.errors import ResultNotFound
 from portico.interfaces.console.formatting import as_json
-from portico.interfaces.console.page import Desk
-from portico.interfaces.console.screens.approval_view import Asked, Badge, asked, effect_badge
-from portico.interfaces.console.screens.run.run_view import PLACE, Looked
+from portico.interfaces.console.page import PageContext
+from portico.interfaces.console.screens.approval_view import Badge, RequestView, asked, effect_badge
+from portico.interfaces.console.screens.run.run_view import PLACE, RunDetails
 from portico.interfaces.console.screens.run.tasks import Sort, State, Task, turn_of, use_of
 from portico.interfaces.console.screens.run.timeline import seconds_words
 from portico.kernel.effect import Effect
@@ -40,7 +40,7 @@ _LONGEST: Final = 600
 """Characters of one text."""
 
 
-class Look(StrEnum):
+class LineagePartStyle(StrEnum):
     PLAIN = "plain"
     NAME = "name"
     TEXT = "text"
@@ -49,14 +49,14 @@ class Look(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LineagePart:
     text: str
-    look: Look = Look.PLAIN
+    look: LineagePartStyle = LineagePartStyle.PLAIN
     step: str | None = None
     """The step that it comes from, if it is one of the plan."""
 
 
-Line = Sequence[Piece]
+Line = Sequence[LineagePart]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Lines:
 
 
 def lined(value: JsonValue) -> Lines:
-    lines: list[list[Piece]] = [[]]
+    lines: list[list[LineagePart]] = [[]]
     for piece in _pieces(value, 0):
         if piece is None:
             if len(lines) == _MOST_LINES:
@@ -84,19 +84,19 @@ def steps_in(value: JsonValue) -> Sequence[str]:
     return [*dict.fromkeys(step for step in found if step is not None)]
 
 
-def _pieces(value: JsonValue, depth: int) -> Iterator[Piece | None]:
+def _pieces(value: JsonValue, depth: int) -> Iterator[LineagePart | None]:
     """None is the end of a line."""
     if isinstance(value, Mapping):
         yield from _mapped(value, depth)
     elif isinstance(value, str):
-        yield Piece(_quoted(value), Look.TEXT)
+        yield LineagePart(_quoted(value), LineagePartStyle.TEXT)
     elif isinstance(value, Sequence) and value:
         yield from _items(value, depth)
     else:
-        yield Piece(json.dumps(value, ensure_ascii=False), Look.VALUE)
+        yield LineagePart(json.dumps(value, ensure_ascii=False), LineagePartStyle.VALUE)
 
 
-def _mapped(value: JsonObject, depth: int) -> Iterator[Piece | None]:
+def _mapped(value: JsonObject, depth: int) -> Iterator[LineagePart | None]:
     source, text = value.get("$from"), value.get("$text")
     if isinstance(source, str) and not value.keys() - {"$from", "default"}:
         yield from _reference(source, value)
@@ -105,65 +105,65 @@ def _mapped(value: JsonObject, depth: int) -> Iterator[Piece | None]:
     elif value:
         yield from _members(value, depth)
     else:
-        yield Piece("{}", Look.VALUE)
+        yield LineagePart("{}", LineagePartStyle.VALUE)
 
 
-def _members(value: JsonObject, depth: int) -> Iterator[Piece | None]:
-    yield Piece("{")
+def _members(value: JsonObject, depth: int) -> Iterator[LineagePart | None]:
+    yield LineagePart("{")
     for number, (name, item) in enumerate(value.items(), 1):
         yield None
-        yield Piece("  " * (depth + 1))
-        yield Piece(json.dumps(name, ensure_ascii=False), Look.NAME)
-        yield Piece(": ")
+        yield LineagePart("  " * (depth + 1))
+        yield LineagePart(json.dumps(name, ensure_ascii=False), LineagePartStyle.NAME)
+        yield LineagePart(": ")
         yield from _pieces(item, depth + 1)
         if number < len(value):
-            yield Piece(",")
+            yield LineagePart(",")
     yield None
-    yield Piece("  " * depth + "}")
+    yield LineagePart("  " * depth + "}")
 
 
-def _items(value: Sequence[JsonValue], depth: int) -> Iterator[Piece | None]:
+def _items(value: Sequence[JsonValue], depth: int) -> Iterator[LineagePart | None]:
     """On one line where they are few and simple."""
     simple = not any(isinstance(item, Mapping | list | tuple) for item in value)
     flat = simple and sum(len(str(item)) for item in value) < 40
-    yield Piece("[")
+    yield LineagePart("[")
     for number, item in enumerate(value, 1):
         if not flat:
             yield None
-            yield Piece("  " * (depth + 1))
+            yield LineagePart("  " * (depth + 1))
         yield from _pieces(item, depth + 1)
         if number < len(value):
-            yield Piece(", " if flat else ",")
+            yield LineagePart(", " if flat else ",")
     if not flat:
         yield None
-        yield Piece("  " * depth)
-    yield Piece("]")
+        yield LineagePart("  " * depth)
+    yield LineagePart("]")
 
 
-def _reference(text: str, more: JsonObject) -> Iterator[Piece]:
+def _reference(text: str, more: JsonObject) -> Iterator[LineagePart]:
     try:
         reference = read_reference(text)
     except Unreadable:
-        yield Piece(f"← {text[:_LONGEST]}", Look.FROM)
+        yield LineagePart(f"← {text[:_LONGEST]}", LineagePartStyle.FROM)
         return
-    yield Piece(f"← {reference}", Look.FROM, _step(reference))
+    yield LineagePart(f"← {reference}", LineagePartStyle.FROM, _step(reference))
     if "default" in more:
         default = json.dumps(more["default"], ensure_ascii=False)[:_LONGEST]
-        yield Piece(f" or {default}", Look.VALUE)
+        yield LineagePart(f" or {default}", LineagePartStyle.VALUE)
 
 
-def _template(text: str) -> Iterator[Piece]:
+def _template(text: str) -> Iterator[LineagePart]:
     try:
         template = read_template(text)
     except Unreadable:
         template = Template((text,))
-    yield Piece('"', Look.TEXT)
+    yield LineagePart('"', LineagePartStyle.TEXT)
     for part in template.parts:
         if isinstance(part, Reference):
-            yield Piece(f"← {part}", Look.FROM, _step(part))
+            yield LineagePart(f"← {part}", LineagePartStyle.FROM, _step(part))
         else:
-            yield Piece(_quoted(part)[1:-1], Look.TEXT)
-    yield Piece('"', Look.TEXT)
+            yield LineagePart(_quoted(part)[1:-1], LineagePartStyle.TEXT)
+    yield LineagePart('"', LineagePartStyle.TEXT)
 
 
 def _step(reference: Reference) -> str | None:
@@ -183,7 +183,7 @@ _TONES: Final = {Sort.RAN: "done", Sort.FAILED: "failed", Sort.WAITED: "waited"}
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    words: str
+    text: str
     """`done`, `failed` or `waited`."""
     at: datetime
     took: timedelta | None
@@ -216,7 +216,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Gave:
+class StepOutput:
     text: str
     cut: bool
     size: int
@@ -243,14 +243,14 @@ class StepView:
     given: Lines | None = None
     lineage: Sequence[str] = ()
     """The steps whose results it takes."""
-    facts: Sequence[Fact] = ()
+    details: Sequence[Fact] = ()
     """What its plan says of it besides."""
     called: Lines | None = None
     """What it was called with in the end."""
-    gave: Gave | None = None
+    gave: StepOutput | None = None
     error: Mishap | None = None
     items: Sequence[Item] = ()
-    asked: Asked | None = None
+    asked: RequestView | None = None
     evidence: Sequence[Evidence] = ()
     after: Sequence[str] = ()
     """What waits for it."""
@@ -325,10 +325,10 @@ def _facts(step: JsonObject) -> Sequence[Fact]:
     return found
 
 
-def gave_of(text: str, *, size: int | None, whole: bool) -> Gave:
+def gave_of(text: str, *, size: int | None, whole: bool) -> StepOutput:
     """What a tool answered, without the form that it is kept in."""
     told = _answer_text(text)
-    return Gave(told[:_CUT], len(told) > _CUT, size or len(text), whole)
+    return StepOutput(told[:_CUT], len(told) > _CUT, size or len(text), whole)
 
 
 def shown_whole(text: str) -> str:
@@ -444,7 +444,9 @@ class OutputPage:
     pages: int
 
 
-async def step_view(desk: Desk, looked: Looked, task: Task, plan: JsonObject) -> StepView:
+async def step_view(
+    desk: PageContext, looked: RunDetails, task: Task, plan: JsonObject
+) -> StepView:
     """`plan`: as its run was started with it, if whoever looks may know."""
     seen = looked.seen
     view = StepView(
@@ -469,32 +471,34 @@ async def step_view(desk: Desk, looked: Looked, task: Task, plan: JsonObject) ->
     return await _with_tool(desk, looked, view)
 
 
-async def _asked(desk: Desk, task: Task) -> Asked | None:
+async def _asked(desk: PageContext, task: Task) -> RequestView | None:
     if task.approval is None:
         return None
     with suppress(PorticoError):
-        found = await desk.house.gateway.approvals.show_approval(
+        found = await desk.services.gateway.approvals.show_approval(
             desk.at(PLACE), ApprovalId.parse(task.approval)
         )
         return asked(found, desk.caller, desk.now)
     return None
 
 
-async def _with_values(desk: Desk, looked: Looked, view: StepView, plan: JsonObject) -> StepView:
+async def _with_values(
+    desk: PageContext, looked: RunDetails, view: StepView, plan: JsonObject
+) -> StepView:
     task = view.task
     given, lineage, facts = given_of(step_of_plan(plan, task.name))
-    view = replace(view, given=given, lineage=lineage, facts=facts)
+    view = replace(view, given=given, lineage=lineage, details=facts)
     kept = await _page(desk, task.handle, 1) if looked.seen.mine else None
     if task.state is State.DONE and kept is not None:
         return replace(view, gave=gave_of(kept, size=task.size, whole=True))
     return replace(view, error=mishap_of(task, kept))
 
 
-async def _page(desk: Desk, handle: str | None, number: int) -> str | None:
+async def _page(desk: PageContext, handle: str | None, number: int) -> str | None:
     if handle is None:
         return None
     with suppress(PorticoError):
-        read = desk.house.gateway.read_result
+        read = desk.services.gateway.read_result
         return (await read(desk.at(PLACE), ResultId.parse(handle), page=number)).text
     return None
 
@@ -505,20 +509,20 @@ def _with_trace(view: StepView, trace: WholeTrace) -> StepView:
     if turn is not None:
         return replace(
             view,
-            facts=facts_of_turn(turn),
+            details=facts_of_turn(turn),
             said=turn.text or None,
             thought=turn.thought or None,
         )
-    use = next((each for each in trace.uses if (each.turn, each.place) == place), None)
+    use = next((each for each in trace.uses if (each.turn, each.position) == place), None)
     if use is None:
         return view
-    view = replace(view, facts=facts_of_use(use), given=lined(use.arguments))
+    view = replace(view, details=facts_of_use(use), given=lined(use.arguments))
     return replace(view, gave=gave_of(use.text, size=None, whole=True))
 
 
-async def _with_tool(desk: Desk, looked: Looked, view: StepView) -> StepView:
+async def _with_tool(desk: PageContext, looked: RunDetails, view: StepView) -> StepView:
     """What is known of its tool; nothing of one that is gone, or not for whoever looks."""
-    task, gateway, caller = view.task, desk.house.gateway, desk.at(PLACE)
+    task, gateway, caller = view.task, desk.services.gateway, desk.at(PLACE)
     if not task.server or turn_of(task.name) is not None:
         return view
     with suppress(PorticoError):
@@ -531,8 +535,8 @@ async def _with_tool(desk: Desk, looked: Looked, view: StepView) -> StepView:
     return view
 
 
-async def _doing(desk: Desk, ref: ToolRef) -> str | None:
-    figures = await desk.house.gateway.show_figures(
+async def _doing(desk: PageContext, ref: ToolRef) -> str | None:
+    figures = await desk.services.gateway.show_figures(
         desk.at(PLACE), server=ref.server, within=_WITHIN
     )
     its = next((each for each in figures if each.name in {ref.name, str(ref)}), None)
@@ -542,30 +546,32 @@ async def _doing(desk: Desk, ref: ToolRef) -> str | None:
 
 
 async def _called(
-    desk: Desk, looked: Looked, task: Task, ref: ToolRef, effect: Effect
+    desk: PageContext, looked: RunDetails, task: Task, ref: ToolRef, effect: Effect
 ) -> Lines | None:
     """What it was called with, of one that may have changed something: those are written down."""
     run = looked.run
-    if effect.reads_only or run is None or not task.spans or task.approval is not None:
+    if effect.is_read_only or run is None or not task.spans or task.approval is not None:
         return None
     claim = claim_of(run.id, task.name, run.leg)
     ids = {claim.id, *claim.earlier}
-    latest = await desk.house.gateway.list_calls(
+    latest = await desk.services.gateway.list_calls(
         desk.at(PLACE), ref=ref, before=task.ended, limit=_LATEST
     )
     call = next((each for each in latest if each.id in ids), None)
     return None if call is None else lined(call.arguments)
 
 
-async def _evidence(desk: Desk, looked: Looked, task: Task, ref: ToolRef) -> Sequence[Evidence]:
+async def _evidence(
+    desk: PageContext, looked: RunDetails, task: Task, ref: ToolRef
+) -> Sequence[Evidence]:
     if not task.needs:
         return ()
     tools = [each.tool for each in looked.seen.tasks if each.name in task.needs]
-    near = await desk.house.gateway.graph.neighbours(desk.at(PLACE), ref, 50)
+    near = await desk.services.gateway.graph.neighbours(desk.at(PLACE), ref, 50)
     return evidence_of(near.before, tools)
 
 
-async def output_page(desk: Desk, looked: Looked, step: str, number: int) -> OutputPage:
+async def output_page(desk: PageContext, looked: RunDetails, step: str, number: int) -> OutputPage:
     """All that it gave; of a step that keeps it sealed, to whoever started the run.
     Raises `ResultNotFound`, `StepNotFound`."""
     task = looked.seen.task(step)
@@ -574,14 +580,14 @@ async def output_page(desk: Desk, looked: Looked, step: str, number: int) -> Out
     if looked.seen.kind in _CALLING:
         if task.handle is None:
             raise ResultNotFound(step[:100])
-        read = desk.house.gateway.read_result
+        read = desk.services.gateway.read_result
         found = await read(desk.at(PLACE), ResultId.parse(task.handle), page=number)
         text = shown_whole(found.text) if found.pages == 1 else found.text
         return OutputPage(text, found.page, found.pages)
     if looked.seen.trace is not None:
         place = use_of(step)
         uses = looked.seen.trace.uses
-        texts = [each.text for each in uses if (each.turn, each.place) == place]
+        texts = [each.text for each in uses if (each.turn, each.position) == place]
     else:
         texts = [as_json(row.output) for row in looked.journal if row.name == step]
     pages = [texts[0][at : at + _PAGE] for at in range(0, len(texts[0]), _PAGE)] if texts else []

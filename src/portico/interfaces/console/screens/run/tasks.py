@@ -16,7 +16,7 @@ from portico.workflows.core.plan_progress import step_asked
 from portico.workflows.core.plan_report import (
     Items,
     StepReport,
-    StepStanding,
+    StepStatus,
     WorkflowReport,
     owner,
 )
@@ -43,7 +43,7 @@ class State(StrEnum):
         return self in _OVER
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         return _WORDS.get(self, str(self))
 
 
@@ -268,15 +268,15 @@ def goes_on(run: Run) -> bool:
     return run.status in {RunStatus.QUEUED, RunStatus.RUNNING}
 
 
-_STATES: Final[Mapping[StepStanding, State]] = {
-    StepStanding.PENDING: State.QUEUED,
-    StepStanding.RUNNING: State.RUNNING,
-    StepStanding.WAITING: State.WAITING,
-    StepStanding.UNCERTAIN: State.UNCERTAIN,
-    StepStanding.DONE: State.DONE,
-    StepStanding.FAILED: State.FAILED,
-    StepStanding.SKIPPED: State.SKIPPED,
-    StepStanding.NOT_NEEDED: State.NOT_NEEDED,
+_STATES: Final[Mapping[StepStatus, State]] = {
+    StepStatus.PENDING: State.QUEUED,
+    StepStatus.RUNNING: State.RUNNING,
+    StepStatus.WAITING: State.WAITING,
+    StepStatus.UNCERTAIN: State.UNCERTAIN,
+    StepStatus.DONE: State.DONE,
+    StepStatus.FAILED: State.FAILED,
+    StepStatus.SKIPPED: State.SKIPPED,
+    StepStatus.NOT_NEEDED: State.NOT_NEEDED,
 }
 _RETRIED: Final = re.compile(r"(.*):retried:[0-9]+")
 _TOLD: Final = re.compile(r"[^:]*:[a-z]")
@@ -352,8 +352,8 @@ def _spans(step: StepReport, rows: Sequence[Step]) -> Sequence[Span]:
 def _told_spans(step: StepReport) -> Sequence[Span]:
     if step.started_at is None:
         return ()
-    sort = Sort.FAILED if step.state is StepStanding.FAILED else Sort.RAN
-    over = step.state.over or step.state is StepStanding.WAITING
+    sort = Sort.FAILED if step.state is StepStatus.FAILED else Sort.RAN
+    over = step.state.over or step.state is StepStatus.WAITING
     return [Span(step.started_at, (step.finished_at or step.started_at) if over else None, sort)]
 
 
@@ -401,7 +401,7 @@ def tasks_of_trace(trace: WholeTrace, journal: Sequence[Step]) -> Sequence[Task]
     before: tuple[str, ...] = ()
     for turn in sorted(trace.turns, key=lambda turn: turn.number):
         tasks.append(_turn(turn, before))
-        used = sorted(uses.get(turn.number, ()), key=lambda use: use.place)
+        used = sorted(uses.get(turn.number, ()), key=lambda use: use.position)
         tasks += [_use(use) for use in used]
         tasks += _waiting(turn, used, journal)
         before = tuple(task.name for task in tasks if task.name.startswith(f"call-{turn.number}-"))
@@ -443,7 +443,7 @@ def _turn(turn: TurnTrace, before: tuple[str, ...]) -> Task:
 def _use(use: ToolUse) -> Task:
     sort = Sort.FAILED if use.failed else Sort.RAN
     return Task(
-        name=f"call-{use.turn}-{use.place}",
+        name=f"call-{use.turn}-{use.position}",
         tool=use.tool,
         state=State.FAILED if use.failed else State.DONE,
         needs=(f"turn-{use.turn}",),
@@ -457,7 +457,7 @@ def _use(use: ToolUse) -> Task:
 
 def _waiting(turn: TurnTrace, used: Sequence[ToolUse], journal: Sequence[Step]) -> Sequence[Task]:
     """What is asked for, and not written down as done yet."""
-    known = {f"call-{use.turn}-{use.place}" for use in used}
+    known = {f"call-{use.turn}-{use.position}" for use in used}
     found: list[Task] = []
     for call, (state, row, approval) in waits_of(journal).items():
         place = use_of(call)

@@ -101,7 +101,7 @@ def units_of(tasks: Sequence[Task], zoom: Sequence[int] = (), find: str = "") ->
 
 def fits_words(task: Task, find: str) -> bool:
     """Each word somewhere: in its name, its tool, or how it stands."""
-    text = f"{task.name} {task.tool} {task.state} {task.state.words} {task.why or ''}".casefold()
+    text = f"{task.name} {task.tool} {task.state} {task.state.text} {task.why or ''}".casefold()
     return all(word in text for word in find.casefold().split())
 
 
@@ -219,7 +219,7 @@ class Bar:
     width: float
     """Both in percent."""
     sort: Sort
-    words: str = ""
+    text: str = ""
     grows: bool = False
     """Whether it goes on."""
 
@@ -235,7 +235,7 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Tick:
     x: float
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ class Gap:
 
     x: float
     width: float
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +333,7 @@ def timeline_of(
         gaps=gaps,
         now=at,
         left=0.0 if at is None else round(max(scale.end - scale.drawn(now), 0.0), 1),
-        scale=f"{scale.end:.4g}/{len(gaps)}/{'/'.join(gap.words for gap in gaps[:-1])}",
+        scale=f"{scale.end:.4g}/{len(gaps)}/{'/'.join(gap.text for gap in gaps[:-1])}",
     )
 
 
@@ -413,7 +413,7 @@ def _bar(scale: Scale, span: Span, now: datetime) -> Bar:
         x=min(x, 100 - _NARROWEST),
         width=width,
         sort=span.sort,
-        words=words if width >= _LABELLED and span.sort is Sort.RAN else "",
+        text=words if width >= _LABELLED and span.sort is Sort.RAN else "",
         grows=span.end is None and span.sort is not Sort.WAITED,
     )
 
@@ -431,7 +431,7 @@ def _apart(gaps: Sequence[Gap]) -> Sequence[Gap]:
     for gap in gaps:
         near = gap.x - said < _ROOM * 1.8
         said = said if near else gap.x
-        found.append(replace(gap, words="") if near else gap)
+        found.append(replace(gap, text="") if near else gap)
     return found
 
 
@@ -445,7 +445,7 @@ def _ticks(scale: Scale, gaps: Sequence[Gap]) -> Sequence[Tick]:
         x = scale.percent(scale.start + timedelta(seconds=second))
         hidden = any(gap.x - _ROOM < x < gap.x + max(gap.width, _ROOM * 1.8) for gap in gaps)
         words = seconds_words(second, exact=True)
-        crowded = found and (x - found[-1].x < _ROOM or words == found[-1].words)
+        crowded = found and (x - found[-1].x < _ROOM or words == found[-1].text)
         if not (hidden or crowded) and x <= 100 - _ROOM / 2:
             found.append(Tick(x, words))
     return found

@@ -3,28 +3,28 @@
 DBOS takes longer to load than all the rest. The server answers meanwhile.
 """
 
-from portico.engine.core.runs import Leg, Turn
-from portico.engine.ports import Line
+from portico.engine.core.runs import Activation, QueuedActivation
+from portico.engine.ports import RunQueue
 
 
 class LateLine:
     def __init__(self) -> None:
-        self._line: Line | None = None
-        self._early: list[Turn] = []
+        self._line: RunQueue | None = None
+        self._early: list[QueuedActivation] = []
 
-    async def bring(self, line: Line) -> None:
+    async def bring(self, line: RunQueue) -> None:
         self._line = line
         early, self._early = self._early, []
         for turn in early:
             await line.join(turn)
 
-    async def join(self, turn: Turn) -> None:
+    async def join(self, turn: QueuedActivation) -> None:
         if self._line is None:
             self._early.append(turn)
         else:
             await self._line.join(turn)
 
-    async def leave(self, leg: Leg) -> None:
-        self._early = [turn for turn in self._early if turn.leg != leg]
+    async def leave(self, leg: Activation) -> None:
+        self._early = [turn for turn in self._early if turn.activation != leg]
         if self._line is not None:
             await self._line.leave(leg)

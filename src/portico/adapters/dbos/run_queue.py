@@ -8,17 +8,17 @@ from dbos import DBOSClient, EnqueueOptions
 
 from portico.adapters.dbos.system import APPLICATION, LEG, SERIALIZER, VERSION
 from portico.adapters.postgres.addresses import as_url
-from portico.engine.core.runs import Leg, Turn
+from portico.engine.core.runs import Activation, QueuedActivation
 
 _log: Final = logging.getLogger("portico.engine")
 
 
 class Nearby(Protocol):
-    async def begin(self, turn: Turn) -> bool:
+    async def start(self, turn: QueuedActivation) -> bool:
         """At once, if there is room and nobody waits for it: then it need not stand in line."""
         ...
 
-    def take_up(self, queue: str) -> None:
+    def wake(self, queue: str) -> None:
         """Somebody has come to stand in that line."""
         ...
 
@@ -38,37 +38,37 @@ class DbosLine:
         self.near: Nearby | None = None
         """Whoever carries runs out in the same process."""
 
-    async def join(self, turn: Turn) -> None:
+    async def join(self, turn: QueuedActivation) -> None:
         near = self.near
-        if near is not None and await near.begin(turn):
+        if near is not None and await near.start(turn):
             return
         await asyncio.to_thread(self._join, turn)
         if near is not None:
-            near.take_up(turn.place.queue)
+            near.wake(turn.placement.queue)
 
-    async def leave(self, leg: Leg) -> None:
+    async def leave(self, leg: Activation) -> None:
         await asyncio.to_thread(self._leave, leg)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._client.destroy)
 
-    def _join(self, turn: Turn) -> None:
+    def _join(self, turn: QueuedActivation) -> None:
         options: EnqueueOptions = {
             "workflow_name": LEG,
-            "queue_name": turn.place.queue,
-            "workflow_id": turn.leg.name,
+            "queue_name": turn.placement.queue,
+            "workflow_id": turn.activation.name,
             "app_version": VERSION,
         }
-        if turn.place.priority:
-            options["priority"] = turn.place.priority
-        if turn.place.partition is not None:
-            options["queue_partition_key"] = turn.place.partition
+        if turn.placement.priority:
+            options["priority"] = turn.placement.priority
+        if turn.placement.partition is not None:
+            options["queue_partition_key"] = turn.placement.partition
         try:
-            self._client.enqueue(options, turn.leg.name)
+            self._client.enqueue(options, turn.activation.name)
         except Exception:  # noqa: BLE001 # whatever it was: the upkeep finds who is not in line
-            _log.warning("%s could not be put in line yet", turn.leg.name, exc_info=True)
+            _log.warning("%s could not be put in line yet", turn.activation.name, exc_info=True)
 
-    def _leave(self, leg: Leg) -> None:
+    def _leave(self, leg: Activation) -> None:
         try:
             self._client.cancel_workflow(leg.name)
         except Exception:  # noqa: BLE001 # it finds its run over when its turn comes

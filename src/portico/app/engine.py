@@ -15,11 +15,11 @@ from portico.adapters.postgres.engine.lease import Lease
 from portico.adapters.postgres.engine.retention import PostgresRetention
 from portico.adapters.postgres.transaction import EnginePool
 from portico.adapters.telemetry.observed_runs import ObservedJournal, observed_leg
-from portico.app.shared_dependencies import Outside
+from portico.app.shared_dependencies import SharedDependencies
 from portico.engine.core.retention import Keep
-from portico.engine.core.runs import Queue
+from portico.engine.core.runs import QueueConfig
 from portico.engine.execution import RunLeg
-from portico.engine.ports import Journal, Line
+from portico.engine.ports import Journal, RunQueue
 from portico.engine.retention import Retain
 from portico.engine.runs import Kinds
 from portico.kernel.clock import Entropy
@@ -31,7 +31,7 @@ class EngineWishes:
 
     engine: str
     at_once: int = 100
-    queues: Sequence[Queue] = ()
+    queues: Sequence[QueueConfig] = ()
     """Besides the one that everything stands in which names no other."""
     dbos_pool: int = 5
 
@@ -48,7 +48,7 @@ def new_executor(entropy: Entropy) -> str:
 
 @asynccontextmanager
 async def working(
-    wishes: EngineWishes, outside: Outside, kinds: Kinds, line: Line
+    wishes: EngineWishes, outside: SharedDependencies, kinds: Kinds, line: RunQueue
 ) -> AsyncIterator[DbosEngine]:
     """Runs are carried out in this process for as long as this is open."""
     executor, beside = new_executor(outside.entropy), wishes.at_once // _BESIDE
@@ -67,7 +67,7 @@ async def working(
             wishes.engine,
             executor,
             observed_leg(carrying_out(ObservedJournal(journal), outside, kinds)),
-            queues=[Queue(name="runs", a_process=wishes.at_once - beside), *wishes.queues],
+            queues=[QueueConfig(name="runs", a_process=wishes.at_once - beside), *wishes.queues],
             pool_size=wishes.dbos_pool,
             beside=beside,
         )
@@ -88,11 +88,11 @@ async def forgetting(engine: str) -> AsyncIterator[Callable[[Keep], Retain]]:
         yield lambda keep: Retain(retention=PostgresRetention(pool), keep=keep)
 
 
-def event_log(outside: Outside) -> PostgresEventLog:
+def event_log(outside: SharedDependencies) -> PostgresEventLog:
     return PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy)
 
 
-def carrying_out(journal: Journal, outside: Outside, kinds: Kinds) -> RunLeg:
+def carrying_out(journal: Journal, outside: SharedDependencies, kinds: Kinds) -> RunLeg:
     return RunLeg(
         journal=journal, bus=outside.bus, kinds=kinds, clock=outside.clock, clean=outside.clean
     )
