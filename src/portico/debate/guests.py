@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from portico.debate.activation import Activation, as_read, at_debate
@@ -247,9 +248,7 @@ class HearGuests:
                 ceiling=leg.debate.label,
                 key=asked.name,
             )
-            await retry_while_unavailable(
-                lambda ask=ask: self.seats.ask(leg.caller, leg.debate.id, ask)
-            )  # type: ignore[misc] # bound now
+            await retry_while_unavailable(partial(self.seats.ask, leg.caller, leg.debate.id, ask))
             leg.posted.add(asked.name)
         told = [
             DebaterAsked(voice=voice.name, round=round_, reserved_tokens=0, why="a guest")
