@@ -12,7 +12,7 @@ from typing import Final
 from benchmarks.agents_figures import Ended
 from benchmarks.agents_scripts import Script
 from benchmarks.agents_setting_up import AGENT, SERVER
-from portico.adapters.dbos.deferred_queue import LateLine
+from portico.adapters.dbos.deferred_queue import DeferredQueue
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
@@ -99,7 +99,7 @@ async def agent_house() -> AsyncIterator[AgentHouse]:
     """As a server opens it, without its faces."""
     ground = AppContext()
     addresses, clock = ground.store.addresses, SystemClock()
-    bus, line = PostgresBus(addresses.app, system_entropy), LateLine()
+    bus, line = PostgresBus(addresses.app, system_entropy), DeferredQueue()
     secret_doors = SecretDependencies(ground)
     size = ground.loaded.settings.database.pool_size
     async with open_pool(addresses.app, size) as pool, asyncio.TaskGroup() as background:

@@ -18,7 +18,7 @@ from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
 from portico.learning.core.observation import LabelModel
-from portico.learning.core.observed_calls import SeenCall, seen_call
+from portico.learning.core.observed_calls import ObservedCall, seen_call
 from portico.learning.core.prefetch_predictor import ContextHistory
 
 _SERVERS: Final = 200
@@ -64,7 +64,7 @@ def _any(_place: ToolPlace) -> bool:
     return True
 
 
-def _sessions(observations: int) -> Iterator[list[SeenCall]]:
+def _sessions(observations: int) -> Iterator[list[ObservedCall]]:
     chance = Random(1)  # noqa: S311 # load
     servers = [ServerId.of_digest(str(number).encode()) for number in range(_SERVERS)]
     now = _BEGAN
@@ -73,7 +73,7 @@ def _sessions(observations: int) -> Iterator[list[SeenCall]]:
         yield [_call(chance, servers, now) for _ in range(_SESSION)]
 
 
-def _call(chance: Random, servers: list[ServerId], now: datetime) -> SeenCall:
+def _call(chance: Random, servers: list[ServerId], now: datetime) -> ObservedCall:
     tool = ToolPlace(chance.choice(servers), f"tool_{chance.randrange(_TOOLS)}")
     word = f"{chance.getrandbits(48):012x}"
     arguments: JsonObject = {f"name_{chance.randrange(50)}": word, "limit": chance.randrange(100)}

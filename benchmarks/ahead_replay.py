@@ -14,9 +14,9 @@ from portico.gateway.core.inferred_schema import ToolPlace
 from portico.kernel.label import PUBLIC
 from portico.learning.core.observation import LabelModel
 from portico.learning.core.observed_calls import (
+    ObservedCall,
     Predicted,
     ReadRequest,
-    SeenCall,
     call_key,
     seen_call,
 )
@@ -111,7 +111,7 @@ class Gateway:
     def _among(self, place: ToolPlace) -> bool:
         return not self._only_reads or self._at[place].effect.is_read_only
 
-    def _seen(self, call: Made, now: datetime) -> SeenCall:
+    def _seen(self, call: Made, now: datetime) -> ObservedCall:
         tool = self._tools[call.name]
         return seen_call(
             tool.place,

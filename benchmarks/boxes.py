@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import median
 
 from portico.adapters.egress.dialer import Dialer
-from portico.adapters.sandbox.bubblewrap import BubblewrapBox
+from portico.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from portico.adapters.sandbox.cgroup import find_groups
-from portico.adapters.sandbox.landlock import LandlockBox
+from portico.adapters.sandbox.landlock import LandlockSandbox
 from portico.bench.processes import scratch_home
 from portico.sandbox.core.probes import Backend, Report
 from portico.sandbox.requests import Sandbox
@@ -37,8 +37,8 @@ def boxes(run_as: str) -> Iterator[Boxes]:
                 groups=groups,
             )
             for backend, kind in (
-                (Backend.BUBBLEWRAP, BubblewrapBox),
-                (Backend.LANDLOCK, LandlockBox),
+                (Backend.BUBBLEWRAP, BubblewrapSandbox),
+                (Backend.LANDLOCK, LandlockSandbox),
             )
         }
         yield Boxes(folder, run_as, made)

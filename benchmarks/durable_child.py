@@ -15,9 +15,9 @@ import httpx2
 import psycopg
 from psycopg.types.json import Json
 
-from portico.adapters.dbos.run_queue import DbosLine
+from portico.adapters.dbos.run_queue import DbosRunQueue
 from portico.adapters.dbos.system import configuration
-from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
+from portico.adapters.inline import InlineBus, InlineRunQueue, InlineRuns
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.checks import first_admin
@@ -26,11 +26,11 @@ from portico.adapters.postgres.guard.audit import PostgresAudit
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.app_context import AppContext
-from portico.app.engine import EngineWishes, event_log, working
+from portico.app.engine import EngineOptions, event_log, working
 from portico.app.shared_dependencies import SharedDependencies
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import QueueConfig, RunStatus
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.ports import Bus
 from portico.engine.runs import Kind, Kinds, RunSpec, StartRun
 from portico.guard.core.authentication import as_principal
@@ -102,9 +102,9 @@ async def _outside(
 
 
 async def ours(addresses: Addresses, runs: int) -> Figures:
-    bus, line = InlineBus(), DbosLine(str(addresses.engine))
+    bus, line = InlineBus(), DbosRunQueue(str(addresses.engine))
     kinds = Kinds([Kind(name="bench", work=_ten_steps)])
-    wishes = EngineWishes(engine=str(addresses.engine), at_once=_AT_ONCE)
+    wishes = EngineOptions(engine=str(addresses.engine), at_once=_AT_ONCE)
     async with _outside(addresses, bus) as (outside, admin):
         book = PostgresRunQueries(outside.transactions)
         start = StartRun(
@@ -195,9 +195,9 @@ async def _inline(steps: int = 10_000) -> Figures:
 
     bus = InlineBus()
     runs = InlineRuns(_CLOCK, system_entropy, bus)
-    line = InlineLine([QueueConfig(name="runs")], _CLOCK)
+    line = InlineRunQueue([QueueConfig(name="runs")], _CLOCK)
     kinds = Kinds([Kind(name="many", work=many)])
-    run_leg = RunLeg(journal=runs, bus=bus, kinds=kinds, clock=_CLOCK)
+    run_leg = RunActivation(journal=runs, bus=bus, kinds=kinds, clock=_CLOCK)
     start = StartRun(runs=runs, queue=line, kinds=kinds, clock=_CLOCK, entropy=system_entropy)
     nobody = Principal(**_NOBODY)
     took = []

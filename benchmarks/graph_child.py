@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from benchmarks.graph_baseline import plain_path, plain_ranks
 from benchmarks.graph_world import GraphWorld, written
 from portico.adapters.graph import RustGraphMath
-from portico.adapters.postgres.learning.counts import PostgresEdgeStore, PostgresSeenFlows
+from portico.adapters.postgres.learning.counts import PostgresEdgeStore, PostgresObservedFlows
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
 from portico.app.app_context import AppContext
@@ -61,7 +61,7 @@ def _fresh(transactions: Transactions, world: GraphWorld) -> Graphs:
     """Knowing nothing yet, as in a process that has just started."""
     return Graphs(
         book=PostgresEdgeStore(transactions),
-        flows=PostgresSeenFlows(transactions),
+        flows=PostgresObservedFlows(transactions),
         catalogues=cast("Catalogs", world),
         math=RustGraphMath(),
         clock=SystemClock(),

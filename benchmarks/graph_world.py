@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from portico.adapters.postgres.gateway.servers import PostgresServers
-from portico.adapters.postgres.learning.counts import PostgresEdgeStore, PostgresSeenFlows
+from portico.adapters.postgres.learning.counts import PostgresEdgeStore, PostgresObservedFlows
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.gateway.catalog_snapshot import CallableTool, CatalogSnapshot
@@ -63,7 +63,7 @@ async def written(
         for edge in drawn
         if edge.kind is EdgeKind.FEEDS
     )
-    await PostgresSeenFlows(transactions).learn(caller, flows)
+    await PostgresObservedFlows(transactions).learn(caller, flows)
     live = {ref: CallableTool(ref, _DEFINITION, Effect.LOCAL_READ, "") for ref in refs}
     shelf = CatalogSnapshot({server.name: server for server in servers}, live)
     return GraphWorld(shelf, tuple(refs), places, len(drawn))

@@ -9,7 +9,7 @@ from typing import Final
 
 from benchmarks.workflow_bare import walked
 from benchmarks.workflow_shapes import Shape
-from portico.adapters.dbos.deferred_queue import LateLine
+from portico.adapters.dbos.deferred_queue import DeferredQueue
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
@@ -81,7 +81,7 @@ async def workflow_house() -> AsyncIterator[WorkflowHouse]:
     """As a server opens it, without its faces."""
     ground = AppContext()
     addresses, clock = ground.store.addresses, SystemClock()
-    bus, line = PostgresBus(addresses.app, system_entropy), LateLine()
+    bus, line = PostgresBus(addresses.app, system_entropy), DeferredQueue()
     secret_doors = SecretDependencies(ground)
     async with open_pool(addresses.app, 8) as pool, asyncio.TaskGroup() as background:
         transactions = Transactions(pool)

@@ -37,7 +37,7 @@ _TOO_NEAR: Final = 2
 
 
 @dataclass
-class Lessons:
+class CallObservations:
     """A set's questions in random order, each with a tool that answers it and one that does not."""
 
     tools: ToolSet
@@ -62,7 +62,7 @@ class Lessons:
 
 def adapt(encoder: Encoder, sets: Sequence[ToolSet], *, steps: int, seed: int) -> None:
     random = np.random.default_rng(seed)
-    lessons = [Lessons(each, hard_negatives(encoder, each), random) for each in sets]
+    lessons = [CallObservations(each, hard_negatives(encoder, each), random) for each in sets]
     shares = np.array([SHARES.get(each.name, 1.0) for each in sets])
     trained = [*encoder.up.parameters(), *encoder.down.parameters()]
     optimizer = torch.optim.AdamW(trained, lr=RATE, weight_decay=0.0)
@@ -81,7 +81,7 @@ def adapt(encoder: Encoder, sets: Sequence[ToolSet], *, steps: int, seed: int) -
             print(f"step {step + 1} of {steps}, loss {np.mean(losses[-20:]):.3f}", flush=True)
 
 
-def _loss(encoder: Encoder, lesson: Lessons) -> torch.Tensor:
+def _loss(encoder: Encoder, lesson: CallObservations) -> torch.Tensor:
     """Each question's tool against every other tool of the step, save those that are right too."""
     questions, columns, rights = lesson.next_questions(), dict[int, int](), list[int]()
     for question in questions:

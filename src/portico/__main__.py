@@ -24,10 +24,10 @@ def _run() -> int:
 
         return _shown(overview(extra))
 
-    from portico.app.cli_services import PorticoHouse
+    from portico.app.cli_services import PorticoServices
     from portico.interfaces.cli.app import run
 
-    return run(PorticoHouse(), sys.argv[1:], extra=extra)
+    return run(PorticoServices(), sys.argv[1:], extra=extra)
 
 
 def _shown(text: str) -> int:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from portico.agents.agent_loop import RunAgent, TakeTurn
+from portico.agents.agent_loop import RunAgent, RunTurn
 from portico.agents.core.activation import RunInput
 from portico.agents.core.agents import AgentSpec, Limits
 from portico.agents.core.events import AgentEvent, RunFinished
@@ -28,9 +28,9 @@ from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import TEAM, MemoryTraces, an_agent, an_agent_spec
 from portico.testing.agents import (
+    MemoryAgentEvents,
     MemoryIdentities,
     MemoryModelRegistry,
-    MemoryTalk,
     ScriptedModels,
     ScriptedToolbox,
     Words,
@@ -60,7 +60,7 @@ class Room:
         self.models = models or ScriptedModels()
         self.toolbox = toolbox or ScriptedToolbox()
         self.book = book or MemoryModelRegistry()
-        self.talk = MemoryTalk()
+        self.talk = MemoryAgentEvents()
         self.traces: Traces = traces or MemoryTraces(self.engine.world)
         self.identities = MemoryIdentities()
         self.heard: list[str] = []
@@ -110,7 +110,7 @@ class Room:
             **both,
         )
         return RunAgent(
-            take_turn=TakeTurn(
+            take_turn=RunTurn(
                 prepare=prepare,
                 ask_model=ask,
                 traces=self.traces,

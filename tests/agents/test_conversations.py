@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from portico.agents.conversations import TakeQuestion
-from portico.agents.core.conversations import LeftOff, Question
+from portico.agents.core.conversations import Question, ResumePoint
 from portico.agents.core.errors import AgentRunNotFound
 from portico.agents.core.model_requests import AssistantMessage, UserMessage
 from portico.agents.runs import AnswerInterrupts
@@ -43,10 +43,10 @@ async def with_agent(*said: Any) -> tuple[Town, TakeQuestion]:
     return town, taking(town)
 
 
-async def waiting(town: Town) -> LeftOff:
+async def waiting(town: Town) -> ResumePoint:
     """Where a talk leaves off whose run has to be approved."""
     run = (await town.ran_agent()).run.run
-    return LeftOff(run, (await town.asked(run)).id)
+    return ResumePoint(run, (await town.asked(run)).id)
 
 
 async def test_a_question_is_a_run_and_what_was_said_before_is_its_history() -> None:
@@ -104,7 +104,7 @@ async def test_after_a_run_that_was_told_to_its_end_comes_one_that_continues_it(
     town, take = await with_agent(says("Tidy."))
     run = (await town.ran_agent()).run.run
 
-    taken = await take(ANA, asked("And now?", left_off=LeftOff(run), history=BEFORE))
+    taken = await take(ANA, asked("And now?", left_off=ResumePoint(run), history=BEFORE))
     trace = await town.trace(taken.run)
 
     assert (trace.run.continues, trace.run.history) == (run, ())
@@ -152,7 +152,7 @@ async def test_a_run_of_somebody_else_or_of_another_agent_or_of_nobody_is_not_go
 ):
     town, take = await with_agent(DELETES)
     left_off = await waiting(town)
-    unknown = LeftOff(RunId.of_digest(b"no run"), left_off.approval)
+    unknown = ResumePoint(RunId.of_digest(b"no run"), left_off.approval)
 
     theirs = await take(BEN, asked("go on", left_off=left_off))
     nobodys = await take(ANA, asked("go on", left_off=unknown))

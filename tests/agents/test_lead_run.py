@@ -37,7 +37,7 @@ from portico.kernel.ids import RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import MemoryTraces, a_saying, an_agent_run
-from portico.testing.agents import MemoryTalk, MemoryTasks, a_call, a_reply, says, wants
+from portico.testing.agents import MemoryAgentEvents, MemoryTasks, a_call, a_reply, says, wants
 from portico.testing.guard import MemoryKeys
 from tests.agents.town import ANA, BEN, Town
 from tests.engine.room import Room as Engine
@@ -179,7 +179,7 @@ async def test_without_patience_nobody_is_followed() -> None:
     assert await town.answer_of(ANA, run, patience=NOW) is None
 
 
-class Silent(MemoryTalk):
+class Silent(MemoryAgentEvents):
     def follow(
         self, caller: Principal, run: RunId, *, after: str | None
     ) -> AsyncGenerator[AgentStreamItem, None]:
@@ -306,7 +306,7 @@ OVER = replace(RUN, status=AgentRunStatus.COMPLETED, ended_at=RUN.started_at)
 END = AgentStreamItem(ended_of(OVER), "end")
 
 
-class ScriptedTalk(MemoryTalk):
+class ScriptedTalk(MemoryAgentEvents):
     """Says exactly this, kept or live."""
 
     def __init__(self, script: Sequence[AgentStreamItem]) -> None:

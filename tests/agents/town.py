@@ -13,10 +13,10 @@ from portico.adapters.cross_domain.agent_toolbox import (
     Waits,
     acting_in,
 )
-from portico.adapters.cross_domain.event_sinks import AgentTalk, JsonLines
+from portico.adapters.cross_domain.event_sinks import AgentEventLog, JsonLines
 from portico.adapters.cross_domain.run_contexts import AgentIdentities, AgentTasks
 from portico.adapters.crypto import AesSivSeal
-from portico.agents.agent_loop import RunAgent, TakeTurn
+from portico.agents.agent_loop import RunAgent, RunTurn
 from portico.agents.core.agents import Agent
 from portico.agents.core.events import AgentEvent
 from portico.agents.core.traces import WholeTrace
@@ -86,7 +86,9 @@ class Town(PlanRoom):
         )
         seal = AesSivSeal.from_pepper(b"pepper")
         tails = Tails(log=self.log, bus=self.bus, seal=seal, wording=JsonLines())
-        self.talk = AgentTalk(log=self.log, tails=tails, encrypt=seal, book=self.runs, clock=clock)
+        self.talk = AgentEventLog(
+            log=self.log, tails=tails, encrypt=seal, book=self.runs, clock=clock
+        )
         self.models, self.book = ScriptedModels(*said), MemoryModelRegistry()
         self.toolbox = self._toolbox(page_size)
         self.agent = an_agent(
@@ -130,7 +132,7 @@ class Town(PlanRoom):
         )
         ask = AskModel(models=self.models, prepare=prepare, tokenizer=Words(), **both)
         run_agent = RunAgent(
-            take_turn=TakeTurn(prepare=prepare, ask_model=ask, traces=self.traces, **both),
+            take_turn=RunTurn(prepare=prepare, ask_model=ask, traces=self.traces, **both),
             make_calls=MakeCalls(toolbox=self.toolbox, traces=self.traces, **both),
             toolbox=self.toolbox,
             acting=acting_in,

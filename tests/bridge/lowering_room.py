@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns
-from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
+from portico.adapters.inline import InlineBus, InlineRunQueue, InlineRuns
 from portico.bridge.conversations import OpenMessage
 from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.declassification import Proposal, found
@@ -16,7 +16,7 @@ from portico.bridge.declassification import (
     ProposeDeclassification,
 )
 from portico.engine.core.runs import Activation, QueueConfig, Run
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.runs import Kind, Kinds, StartRun
 from portico.guard.approvals import AnswerApproval, AskApproval, Reply
 from portico.guard.core.approvals import AnswerKind, Approval, Via
@@ -25,7 +25,7 @@ from portico.kernel.durable import Work
 from portico.kernel.ids import ApprovalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.approvals import AnyArguments, ApprovalsTold, MemoryApprovals
+from portico.testing.approvals import AnyArguments, MemoryApprovals, RecordedApprovalEvents
 from portico.testing.bridge_memory import MemoryDeclassifications, PlainSigning
 from portico.testing.guard import MemoryKeyRing, MemoryRules
 from portico.testing.memory_store import together
@@ -45,12 +45,12 @@ class LoweringRoom(TalkRoom):
         self.bot = self.enters("bot")
         self.low = self.enters("low", TEAM)
         self.approvals = MemoryApprovals(self.world)
-        self.told = ApprovalsTold()
+        self.told = RecordedApprovalEvents()
         self.declassifications = MemoryDeclassifications(self.world)
         self.signing = PlainSigning()
         inline = InlineBus()
         self.runs = InlineRuns(self.clock, self.entropy, inline)
-        line = InlineLine([QueueConfig(name="runs")], self.clock)
+        line = InlineRunQueue([QueueConfig(name="runs")], self.clock)
         kinds = Kinds([Kind(name=DECLASSIFICATION, work=nothing)])
         start_run = StartRun(
             runs=self.runs, queue=line, kinds=kinds, clock=self.clock, entropy=self.entropy
@@ -127,7 +127,7 @@ class LoweringRoom(TalkRoom):
     async def leg(self, approval: ApprovalId, carry_out: Work | None = None) -> Run:
         """The run behind it goes as far as it can, here and now."""
         run = await self.runs.get(self.ana, (await self.seen(approval)).run)
-        run_leg = RunLeg(
+        run_leg = RunActivation(
             journal=self.runs,
             bus=self._inline,
             kinds=Kinds([Kind(name=DECLASSIFICATION, work=carry_out or self.carry_out)]),

@@ -28,7 +28,7 @@ from portico.bridge.messages import (
     DeleteMessage,
     EditMessage,
     ListAcknowledged,
-    LookBack,
+    ReadBack,
     ReadMessages,
     ReadThread,
     SendMessage,
@@ -171,7 +171,7 @@ class TalkRoom:
         self.read_messages = ReadMessages(
             messages=said, taint=marks, cursors=on, bulletin=bulletin, as_they_are=as_they_are
         )
-        self.look_back = LookBack(
+        self.look_back = ReadBack(
             messages=said, taint=marks, cursors=replace(on, direction=Direction.BACK)
         )
         self.read_thread = ReadThread(**saying)

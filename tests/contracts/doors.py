@@ -48,8 +48,8 @@ from portico.adapters.postgres.guard.rules import PostgresRules
 from portico.adapters.postgres.guard.spaces import PostgresSpaces, PostgresSpaceSettings
 from portico.adapters.postgres.learning.counts import (
     PostgresEdgeStore,
-    PostgresLearntCounts,
-    PostgresSeenFlows,
+    PostgresLearnedCounts,
+    PostgresObservedFlows,
     PostgresShapes,
     PostgresToolUsageStore,
 )
@@ -108,7 +108,7 @@ from portico.guard.ports import (
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.learning.observation import EdgeStore, LearntCounts, SeenFlows
+from portico.learning.observation import EdgeStore, LearnedCounts, ObservedFlows
 from portico.learning.prefetch_ports import Elsewhere
 from portico.learning.suggestions import PastPlanStore, Suggestions
 from portico.testing.agent_data import MemoryAgents, MemoryTraceReports, MemoryTraces
@@ -163,9 +163,9 @@ from portico.testing.guard import (
 )
 from portico.testing.learning import (
     MemoryEdgeStore,
-    MemoryLearntCounts,
+    MemoryLearnedCounts,
+    MemoryObservedFlows,
     MemoryPastPlans,
-    MemorySeenFlows,
     MemoryShapes,
     MemorySuggestions,
 )
@@ -220,9 +220,9 @@ class Doors:
     results: Results
     acquaintances: ToolUsageStore
     shapes: Shapes
-    flows: SeenFlows
+    flows: ObservedFlows
     edges: EdgeStore
-    counts: LearntCounts
+    counts: LearnedCounts
     saved: SavedWorkflows
     past_plans: PastPlanStore
     suggestions: Suggestions
@@ -364,9 +364,9 @@ def memory_doors() -> Doors:
         results=MemoryResults(world),
         acquaintances=MemoryToolUsageStore(world),
         shapes=MemoryShapes(world),
-        flows=MemorySeenFlows(world),
+        flows=MemoryObservedFlows(world),
         edges=MemoryEdgeStore(world),
-        counts=MemoryLearntCounts(world),
+        counts=MemoryLearnedCounts(world),
         saved=MemorySavedWorkflows(world),
         past_plans=MemoryPastPlans(world),
         suggestions=MemorySuggestions(world),
@@ -430,9 +430,9 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
         results=PostgresResults(transactions, _VAULT),
         acquaintances=PostgresToolUsageStore(transactions),
         shapes=PostgresShapes(transactions),
-        flows=PostgresSeenFlows(transactions),
+        flows=PostgresObservedFlows(transactions),
         edges=PostgresEdgeStore(transactions),
-        counts=PostgresLearntCounts(transactions),
+        counts=PostgresLearnedCounts(transactions),
         saved=PostgresSavedWorkflows(transactions),
         past_plans=PostgresPastPlans(transactions),
         suggestions=PostgresSuggestions(transactions),

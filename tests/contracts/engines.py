@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from portico.adapters.dbos.run_queue import DbosLine
-from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
+from portico.adapters.dbos.run_queue import DbosRunQueue
+from portico.adapters.inline import InlineBus, InlineRunQueue, InlineRuns
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
 from portico.adapters.postgres.guard.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.app.engine import EngineWishes, event_log, working
+from portico.app.engine import EngineOptions, event_log, working
 from portico.app.shared_dependencies import SharedDependencies
 from portico.engine.core.runs import (
     Activation,
@@ -22,7 +22,7 @@ from portico.engine.core.runs import (
     Run,
     RunStatus,
 )
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.ports import Bus, RunQueries, RunQueue, Runs
 from portico.engine.runs import (
     CancelRun,
@@ -146,8 +146,8 @@ async def inline_engine(
 ) -> AsyncIterator[Engine]:
     bus = InlineBus()
     runs = InlineRuns(_CLOCK, system_entropy, bus)
-    line = InlineLine([QueueConfig(name="runs"), *queues], _CLOCK)
-    run_leg = RunLeg(journal=runs, bus=bus, kinds=Kinds(kinds), clock=_CLOCK)
+    line = InlineRunQueue([QueueConfig(name="runs"), *queues], _CLOCK)
+    run_leg = RunActivation(journal=runs, bus=bus, kinds=Kinds(kinds), clock=_CLOCK)
     space, other = a_space("home"), a_space("elsewhere")
     held = HeldLine(line)
     async with line.working(run_leg, runs.due), asyncio.TaskGroup() as group:
@@ -169,7 +169,7 @@ async def inline_engine(
 async def dbos_engine(
     addresses: Addresses, kinds: Sequence[Kind], queues: Sequence[QueueConfig]
 ) -> AsyncIterator[Engine]:
-    bus, line = InlineBus(), DbosLine(str(addresses.engine))
+    bus, line = InlineBus(), DbosRunQueue(str(addresses.engine))
     held = HeldLine(line)
     async with open_pool(addresses.app, 6) as pool, asyncio.TaskGroup() as group:
         transactions = Transactions(pool)
@@ -181,7 +181,7 @@ async def dbos_engine(
             entropy=system_entropy,
         )
         people = [await _founded(transactions, name) for name in ("home", "elsewhere")]
-        wishes = EngineWishes(engine=str(addresses.engine), queues=queues)
+        wishes = EngineOptions(engine=str(addresses.engine), queues=queues)
         flushing = group.create_task(held.flush())
         async with working(wishes, outside, Kinds(kinds), held) as engine:
             await engine.ready.wait()

@@ -1,5 +1,5 @@
-"""What the gateway may rely on of what it learns: `Shapes`, `SeenFlows`, `EdgeStore` and
-`LearntCounts`."""
+"""What the gateway may rely on of what it learns: `Shapes`, `ObservedFlows`, `EdgeStore` and
+`LearnedCounts`."""
 
 import asyncio
 import json

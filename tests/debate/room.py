@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
+from portico.adapters.inline import InlineBus, InlineRunQueue, InlineRuns
 from portico.debate.analysis import RunAnalysis
 from portico.debate.conduct import DEBATE, CompareAnswers, HoldDebate, RunDebate, TakeUp
 from portico.debate.core.debates import Debate, DebateId, DebateSpec, Decision, Usual, WholeDebate
@@ -23,11 +23,11 @@ from portico.debate.debates import (
 )
 from portico.debate.estimates import EstimateDebate, ProjectBudget
 from portico.debate.events import FollowDebate
-from portico.debate.guests import AnswerAsGuest, HearGuests, JoinDebate, WakeDebate
+from portico.debate.guests import AnswerAsGuest, CollectGuestAnswers, JoinDebate, WakeDebate
 from portico.debate.outcomes import MarkOutcome, PromoteDebate
 from portico.debate.replay import ReplayDebate
 from portico.engine.core.runs import Activation, QueueConfig, Run, Step
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, Kinds, StartRun
 from portico.guard.authentication import RevalidatePrincipal
@@ -39,8 +39,8 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agents import Words
 from portico.testing.debate_fakes import (
+    MemoryDebateEvents,
     MemoryDebateLogs,
-    MemoryDebateTalk,
     MemoryDebateTasks,
     MemoryMaterial,
     MemoryPromotion,
@@ -83,7 +83,7 @@ class Room:
         for each in (ANA_THERE, BEN_THERE, VERA_THERE):
             self.world.identities[each.space, each.id] = each
         self.runs = InlineRuns(self.clock, self.entropy, self.bus)
-        self.line = InlineLine((QueueConfig(name="runs"),), self.clock)
+        self.line = InlineRunQueue((QueueConfig(name="runs"),), self.clock)
         self.voices = ScriptedDebaters(*voices)
         self.blackboard = MemoryBlackboard(self.world)
         self.purse = MemoryBudgetLedger(self.world)
@@ -91,7 +91,7 @@ class Room:
         self.outcomes = MemoryOutcomes(self.world)
         self.own_personas = MemoryPersonas(self.world)
         self.tasks = MemoryDebateTasks(self.world, self.clock, self.entropy)
-        self.talk, self.logs = MemoryDebateTalk(), MemoryDebateLogs()
+        self.talk, self.logs = MemoryDebateEvents(), MemoryDebateLogs()
         self.material, self.promotion = MemoryMaterial(), MemoryPromotion()
         self.meaning = SpellingMeaning()
         self.audit = MemoryAudit(self.world, self.clock)
@@ -193,7 +193,9 @@ class Room:
         shared: dict[str, Any] = {"blackboard": self.blackboard, "clock": self.clock}
         return HoldDebate(
             ask_voice=ask,
-            hear_guests=HearGuests(seats=self.seats, ask_voice=ask, event_sink=self.talk, **shared),
+            hear_guests=CollectGuestAnswers(
+                seats=self.seats, ask_voice=ask, event_sink=self.talk, **shared
+            ),
             compare=CompareAnswers(meaning=self.meaning),
             budget_ledger=self.purse,
             outcomes=self.outcomes,
@@ -209,8 +211,8 @@ class Room:
     ) -> Debate:
         return (await self.start(by, DebateSpec(question=question, **wish))).debate
 
-    def run_leg(self, journal: Journal | None = None) -> RunLeg:
-        return RunLeg(
+    def run_leg(self, journal: Journal | None = None) -> RunActivation:
+        return RunActivation(
             journal=journal or self.runs, bus=self.bus, kinds=self.kinds, clock=self.clock
         )
 

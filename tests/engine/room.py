@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
+from portico.adapters.inline import InlineBus, InlineRunQueue, InlineRuns
 from portico.engine.core.event_log import Entry
 from portico.engine.core.runs import (
     Activation,
@@ -18,7 +18,7 @@ from portico.engine.core.runs import (
     Step,
     as_it_is,
 )
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.ports import Journal
 from portico.engine.runs import (
     CancelRun,
@@ -71,7 +71,7 @@ class Room:
         self.world.spaces[ANA.space] = a_space()
         self.log = MemoryEventLog(self.world, self.bus, self.clock)
         self.runs = InlineRuns(self.clock, self.entropy, self.bus, self.log)
-        self.line = InlineLine(queues, self.clock)
+        self.line = InlineRunQueue(queues, self.clock)
         self.kinds = Kinds([Kind(name="work", work=work, for_people=True), *kinds])
         runs, bus = self.runs, self.bus
         making: dict[str, Any] = {"clock": self.clock, "entropy": self.entropy}
@@ -87,8 +87,8 @@ class Room:
         self.show_run = ShowRun(book=runs, contexts=self.contexts)
         self.wait_for_run = WaitForRun(book=runs, bus=bus)
 
-    def run_leg(self, journal: Journal | None = None, *, most_attempts: int = 100) -> RunLeg:
-        return RunLeg(
+    def run_leg(self, journal: Journal | None = None, *, most_attempts: int = 100) -> RunActivation:
+        return RunActivation(
             journal=journal or self.runs,
             bus=self.bus,
             kinds=self.kinds,

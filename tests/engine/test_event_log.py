@@ -14,12 +14,12 @@ from portico.engine.event_log import (
     Cursors,
     EventPage,
     ReadRunEvents,
-    TellText,
+    StreamText,
     Text,
     WatchRun,
     WatchTopics,
 )
-from portico.engine.notifications import NOTIFICATIONS, TellPeople
+from portico.engine.notifications import NOTIFICATIONS, NotifyPeople
 from portico.guard.core.errors import LimitReached, NotPermitted
 from portico.guard.core.principals import Scope
 from portico.kernel.ids import RunId, SpaceId
@@ -538,8 +538,8 @@ class Said:
         self.asides.append(aside)
 
 
-def telling(house: House, said: Said, every: float = 0.01) -> TellText:
-    return TellText(log=house.log, say=said, clock=TickingClock(), every=every)
+def telling(house: House, said: Said, every: float = 0.01) -> StreamText:
+    return StreamText(log=house.log, say=said, clock=TickingClock(), every=every)
 
 
 async def kept(house: House) -> list[Entry]:
@@ -649,7 +649,7 @@ async def test_whoever_is_cancelled_leaves_nothing_running(house: House) -> None
 
 @pytest.mark.requirement("engine:events:text")
 async def test_who_follows_it_live_and_who_comes_later_have_the_same_text(house: House) -> None:
-    tell = TellText(log=house.log, say=house.tails.say, clock=TickingClock(), every=0.01)
+    tell = StreamText(log=house.log, say=house.tails.say, clock=TickingClock(), every=0.01)
     words = [f"word{number} " for number in range(40)]
 
     async with house.reading() as live:
@@ -696,7 +696,7 @@ class Room:
         self.clock = TickingClock()
         self.log = MemoryEventLog(self.world, clock=self.clock)
         self.contexts = MemoryTaskContexts(self.world)
-        self.tell = TellPeople(
+        self.tell = NotifyPeople(
             log=self.log, contexts=self.contexts, clock=self.clock, clean=hidden, limit=most
         )
 

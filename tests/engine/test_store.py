@@ -10,7 +10,7 @@ from portico.engine.core.errors import SchemaEdited, StoreUnavailable
 from portico.engine.core.retention import Forgotten, Keep
 from portico.engine.core.store import CheckResult, Migration, Source, State, StoreStatus
 from portico.engine.retention import Retain
-from portico.engine.store import Diagnose, HouseStatus, MigrateStore, ShowMetrics, ShowStatus
+from portico.engine.store import Diagnose, InstallationStatus, MigrateStore, ShowMetrics, ShowStatus
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role, Scope
@@ -99,7 +99,7 @@ async def test_status_and_figures_are_for_whoever_may_see_them() -> None:
     viewer, guest = a_person(roles=[Role.VIEWER]), a_person(roles=[])
 
     shown = await showing(a_status())(viewer)
-    assert shown == HouseStatus(store=a_status(), boxes=BOXES, secrets="age")
+    assert shown == InstallationStatus(store=a_status(), boxes=BOXES, secrets="age")
     with pytest.raises(NotPermitted):
         await showing(a_status())(guest)
 

@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import Any
 
 from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns
-from portico.adapters.cross_domain.event_sinks import APPROVALS, LoggedNews
-from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
+from portico.adapters.cross_domain.event_sinks import APPROVALS, LoggedApprovalEvents
+from portico.adapters.inline import InlineBus, InlineRunQueue, InlineRuns
 from portico.app.gateway_wiring import assemble_gateway
 from portico.engine.core.runs import Activation, QueueConfig, Run
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, Kinds, StartRun
 from portico.gateway.approved_calls import APPROVED_CALL
@@ -61,7 +61,7 @@ class GuardedRoom:
         self.bus, self.entropy = InlineBus(), SeededEntropy()
         self.log = MemoryEventLog(world, self.bus, self.clock)
         self.runs = InlineRuns(self.clock, self.entropy, self.bus, self.log)
-        self.line = InlineLine([queue or QueueConfig(name="runs")], self.clock)
+        self.line = InlineRunQueue([queue or QueueConfig(name="runs")], self.clock)
         server = an_approved_server("files")
         world.servers[ANA.space, server.id] = server
         world.tools[ANA.space, server.id] = [READ, WRITE, DELETE]
@@ -82,7 +82,7 @@ class GuardedRoom:
             ),
             ahead=ahead,
         )
-        self.news = LoggedNews(log=self.log, bus=self.bus)
+        self.news = LoggedApprovalEvents(log=self.log, bus=self.bus)
         key = ApiKey.mint(self.entropy)
         self.key = StoredKey(
             id=key.id,
@@ -104,8 +104,8 @@ class GuardedRoom:
         assert holder is not None
         return principal_of(holder)
 
-    def run_leg(self, kinds: Sequence[Kind], journal: Journal | None = None) -> RunLeg:
-        return RunLeg(
+    def run_leg(self, kinds: Sequence[Kind], journal: Journal | None = None) -> RunActivation:
+        return RunActivation(
             journal=journal or self.runs,
             bus=self.bus,
             kinds=Kinds(kinds),

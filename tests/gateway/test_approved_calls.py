@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from portico.adapters.cross_domain.event_sinks import LoggedNews
+from portico.adapters.cross_domain.event_sinks import LoggedApprovalEvents
 from portico.engine.core.errors import RunNotOver, StoreUnavailable
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import ClaimedActivation, QueueConfig, RunStatus, Step
@@ -561,7 +561,7 @@ async def test_whoever_dies_once_it_is_uncertain_leaves_one_to_try_again(room: A
     assert (await room.runs.get(ANA, asked.run)).status is RunStatus.QUEUED
 
 
-class AwayOnce(LoggedNews):
+class AwayOnce(LoggedApprovalEvents):
     """The database goes away just as it is told what became of a call."""
 
     away: ClassVar[list[str]] = []

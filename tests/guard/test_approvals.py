@@ -54,8 +54,8 @@ from portico.kernel.principal import Principal, PrincipalKind
 from portico.kernel.redaction import Redaction
 from portico.testing.approvals import (
     AnyArguments,
-    ApprovalsTold,
     MemoryApprovals,
+    RecordedApprovalEvents,
     ScriptedApprovalRuns,
 )
 from portico.testing.guard import MemoryAudit, MemoryRules, MemoryTaskContexts, a_space, an_identity
@@ -84,7 +84,7 @@ class Desk:
             world.identities.insert((identity.space, identity.id), identity)
         self.clock, entropy, vault = TickingClock(), SeededEntropy(), MemoryVault()
         self.approvals, self.errands = MemoryApprovals(world), ScriptedApprovalRuns()
-        self.news, self.rules, self.audit = ApprovalsTold(), MemoryRules(), MemoryAudit()
+        self.news, self.rules, self.audit = RecordedApprovalEvents(), MemoryRules(), MemoryAudit()
         self.check, self.vault = AnyArguments(), vault
         resolving: dict[str, Any] = {
             "approvals": self.approvals,

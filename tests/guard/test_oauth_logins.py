@@ -24,7 +24,7 @@ from portico.guard.oauth_logins import (
     FreshToken,
     LogOut,
     Returned,
-    ShowLoginAhead,
+    ShowPendingLogin,
 )
 from portico.kernel.ids import SpaceId
 from portico.testing.gateway import a_server
@@ -71,7 +71,7 @@ class Stage:
             audit=self.audit,
             clock=self.clock,
         )
-        self.ahead = ShowLoginAhead(logins=self.logins, principals=principals, clock=self.clock)
+        self.ahead = ShowPendingLogin(logins=self.logins, principals=principals, clock=self.clock)
         self.log_out = LogOut(servers=self.sign_in, logins=self.logins, audit=self.audit)
         self.token = FreshToken(servers=self.sign_in, logins=self.logins, clock=self.clock)
 

@@ -22,11 +22,16 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.observation import FOLLOWS, Count, CountKey, Increment
-from portico.learning.observation import LabelModels, Lessons
+from portico.learning.observation import CallObservations, LabelModels
 from portico.testing.gateway import MemoryToolUsageStore
 from portico.testing.gateway_fakes import ANYTHING
 from portico.testing.guard import MemoryRules
-from portico.testing.learning import MemoryLearntCounts, MemorySeenFlows, MemoryShapes, NotedEdges
+from portico.testing.learning import (
+    MemoryLearnedCounts,
+    MemoryObservedFlows,
+    MemoryShapes,
+    NotedEdges,
+)
 from portico.testing.memory_store import BEGINNING, InMemoryStore, TickingClock
 from tests.gateway.open_room import ANA, READ, SECRETARY, WEATHER, OpenRoom, ref
 
@@ -50,7 +55,7 @@ async def passed_on(room: OpenRoom, value: str = ODD[0]) -> None:
     await room.gateway.observations.flush()
 
 
-def lesson(room: OpenRoom, caller: Principal, lessons: Lessons, value: JsonValue) -> None:
+def lesson(room: OpenRoom, caller: Principal, lessons: CallObservations, value: JsonValue) -> None:
     """As if a call had been made."""
     aim = ActionTarget(tool="files.read", server="files", effect=Effect.LOCAL_READ, pin=READ.pin)
     answer = ToolResult([], structured=value)
@@ -184,9 +189,9 @@ class Away(MemoryShapes):
 
 async def test_what_cannot_be_written_stays_learnt(room: OpenRoom) -> None:
     shapes = Away(room.world)
-    lessons = Lessons(
+    lessons = CallObservations(
         shapes=shapes,
-        flows=MemorySeenFlows(room.world),
+        flows=MemoryObservedFlows(room.world),
         edges=NotedEdges(),
         contexts=room.doors.contexts,
         clock=room.clock,
@@ -298,7 +303,7 @@ async def test_of_tools_that_all_say_what_they_return_nobody_is_asked(room: Open
     assert await known_shapes(ANA, shelf, []) == {}
 
 
-class FlowsAway(MemorySeenFlows):
+class FlowsAway(MemoryObservedFlows):
     there = False
 
     async def learn(self, caller: Principal, passed: Mapping[Passed, int]) -> None:
@@ -413,7 +418,7 @@ TEAM, SECRET = Label(Level.TEAM), Label(Level.CONFIDENTIAL, frozenset({"hr"}))
 ONCE = Increment(FOLLOWS, '["a","b"]', 1, 1)
 
 
-class Counts(MemoryLearntCounts):
+class Counts(MemoryLearnedCounts):
     """A store that can be away, and notes how it is read and trimmed."""
 
     def __init__(self) -> None:
@@ -444,7 +449,7 @@ def counts() -> Counts:
     return Counts()
 
 
-def some_layers(counts: MemoryLearntCounts) -> LabelModels:
+def some_layers(counts: MemoryLearnedCounts) -> LabelModels:
     return LabelModels(counts=counts, clock=TickingClock())
 
 

@@ -23,7 +23,13 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.learning.core.observation import RECORD, Count, CountKey
-from portico.learning.core.observed_calls import CallForm, EdgeKey, Predicted, ReadRequest, SeenCall
+from portico.learning.core.observed_calls import (
+    CallForm,
+    EdgeKey,
+    ObservedCall,
+    Predicted,
+    ReadRequest,
+)
 from portico.learning.core.prefetch import PrefetchTotals, WasteReason
 from portico.learning.core.prefetch_cache import PROVEN_FOR_CALLER, FairEffort, Paces, TrustInAll
 from portico.learning.core.prefetch_gates import (
@@ -47,7 +53,7 @@ from portico.testing.engine import MemoryBus, MemoryEventLog
 from portico.testing.gateway import MemoryServers, an_approved_server, text
 from portico.testing.gateway_fakes import ANYTHING, MemoryPrefetchMeter
 from portico.testing.guard import MemoryAudit, MemoryRules, MemorySpaceSettings, a_person, a_space
-from portico.testing.learning import MemoryLearntCounts
+from portico.testing.learning import MemoryLearnedCounts
 from portico.testing.memory_store import (
     BEGINNING,
     InMemoryStore,
@@ -81,7 +87,7 @@ async def listed(room: AheadRoom) -> None:
 def then(room: AheadRoom, tool: Tool, given: JsonObject, *, live: bool = True) -> None:
     """After every list, this is foretold."""
 
-    def foretell(last: SeenCall | None) -> Sequence[Predicted]:
+    def foretell(last: ObservedCall | None) -> Sequence[Predicted]:
         listed = last is not None and last.tool == room.place(LIST)
         return [room.foretold(tool, given, live=live)] if listed else []
 
@@ -223,7 +229,7 @@ async def test_a_task_that_is_closed_breaks_nothing(room: AheadRoom) -> None:
 async def test_what_breaks_is_told_without_anybodys_words(
     room: AheadRoom, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(last: SeenCall | None) -> Sequence[Predicted]:
+    def broken(last: ObservedCall | None) -> Sequence[Predicted]:
         raise ValueError(f"CANARY {last}")
 
     room.script.next = broken
@@ -323,7 +329,7 @@ def edge(tool: ToolPlace = READ, after: ToolPlace | None = WEATHER) -> EdgeKey:
     return EdgeKey(None, after, failed=False, form=CallForm(tool, ("path",)), band=8)
 
 
-class Uncertain(MemoryLearntCounts):
+class Uncertain(MemoryLearnedCounts):
     away = False
 
     async def learn(
@@ -577,7 +583,7 @@ class SwitchAheadRoom:
         settings = MemorySpaceSettings(self.world)
         self.board = Switchboard(settings=settings, bus=self.bus, terms=PrefetchLimits())
         servers = ClearedServers(MemoryServers(self.world))
-        counts = MemoryLearntCounts(self.world)
+        counts = MemoryLearnedCounts(self.world)
         self.use = SwitchPrefetch(
             settings=settings,
             servers=servers,

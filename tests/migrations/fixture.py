@@ -26,8 +26,8 @@ from portico.adapters.postgres.guard.principals import PostgresPrincipals
 from portico.adapters.postgres.guard.spaces import PostgresSpaces, PostgresSpaceSettings
 from portico.adapters.postgres.learning.counts import (
     PostgresEdgeStore,
-    PostgresLearntCounts,
-    PostgresSeenFlows,
+    PostgresLearnedCounts,
+    PostgresObservedFlows,
     PostgresShapes,
     PostgresToolUsageStore,
 )
@@ -224,12 +224,12 @@ async def _fill_gateway(
     learnt = {read: ObservedSchema(changed.pin, 3, shape_of({"size": 1, "größe": None}))}
     await PostgresShapes(transactions).learn(admin, learnt)
     passed = Passed(read, "json.size", ToolPlace(files.id, "write"), "size")
-    await PostgresSeenFlows(transactions).learn(admin, {passed: 2})
+    await PostgresObservedFlows(transactions).learn(admin, {passed: 2})
     edge = ToolEdge(read, ToolPlace(files.id, "write"), EdgeKind.FEEDS)
     label, seen = admin.clearance, Sightings(3, 2, now)
     await PostgresEdgeStore(transactions).learn(admin, label, {edge: seen})
     key = CountKey.of("next", f'["{files.id}","größe"]')
-    await PostgresLearntCounts(transactions).learn(admin, label, {key: Count(3, 2, now)})
+    await PostgresLearnedCounts(transactions).learn(admin, label, {key: Count(3, 2, now)})
     past = a_past_plan(admin, "größe der Dateien", label=label, at=now)
     await PostgresPastPlans(transactions).learn(admin, past)
     suggested = a_suggestion(admin, label=label, at=now, past=[past.id])

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 
 from portico.adapters.models.connections import Connections
-from portico.adapters.models.ollama import OllamaFacts, OllamaModels
+from portico.adapters.models.ollama import OllamaDetails, OllamaModels
 from portico.adapters.models.registry import Listing, ServedModelRegistry, ServedModels
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.tokens import O200k
@@ -75,7 +75,7 @@ async def opened(
     clock, entropy = SystemClock(), SeededEntropy()
     models = ServedModels(
         connections=connections,
-        ollama=OllamaModels(OllamaFacts(), O200k(), clock, entropy),
+        ollama=OllamaModels(OllamaDetails(), O200k(), clock, entropy),
         clock=clock,
         entropy=entropy,
     )

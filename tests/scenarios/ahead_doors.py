@@ -47,7 +47,13 @@ from portico.kernel.principal import Principal
 from portico.learning.core.likely_tools import From
 from portico.learning.core.likely_tools import Origin as Intended
 from portico.learning.core.observation import Increment, LabelModel
-from portico.learning.core.observed_calls import Origin, Predicted, ReadRequest, SeenCall, Source
+from portico.learning.core.observed_calls import (
+    ObservedCall,
+    Origin,
+    Predicted,
+    ReadRequest,
+    Source,
+)
 from portico.learning.core.suggestions import Suggested, SuggestedStep
 from portico.testing.guard import MemoryContexts
 from portico.testing.memory_store import BEGINNING, SeededEntropy
@@ -425,7 +431,7 @@ class AsTheyAreNow:
 class Silent:
     """Foretells nothing: the world does, in its place."""
 
-    def saw(self, call: SeenCall, layer: LabelModel) -> Sequence[Increment]:
+    def saw(self, call: ObservedCall, layer: LabelModel) -> Sequence[Increment]:
         return ()
 
     def told(self, text: str) -> None: ...

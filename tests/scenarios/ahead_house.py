@@ -47,7 +47,7 @@ from portico.learning.suggestions import ReadFirst
 from portico.testing.engine import MemoryBus
 from portico.testing.gateway import MemoryToolUsageStore
 from portico.testing.guard import MemorySpaceSettings, a_gate, a_space
-from portico.testing.learning import MemoryLearntCounts
+from portico.testing.learning import MemoryLearnedCounts
 from portico.testing.memory_store import InMemoryStore, SeededEntropy
 from portico.workflows.core.plan_documents import read_plan
 from tests.learning.prefetch.ahead_room import AlwaysTrusted
@@ -149,7 +149,7 @@ class AheadHouse:
             gates=self.gates,
         )
         self.read_first = ReadFirst(these=self.run_ahead.these, expressions=_EXPRESSIONS)
-        self.layers = LabelModels(counts=MemoryLearntCounts(self.rows), clock=clock)
+        self.layers = LabelModels(counts=MemoryLearnedCounts(self.rows), clock=clock)
         self.watching = Watching(
             tasks=TrackedContexts(new_history=self.begin),
             run_ahead=self.run_ahead,

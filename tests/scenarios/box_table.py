@@ -16,8 +16,8 @@ from pathlib import Path
 
 from portico.adapters.egress.dialer import Dialer
 from portico.adapters.sandbox import cgroup
-from portico.adapters.sandbox.bubblewrap import BubblewrapBox
-from portico.adapters.sandbox.landlock import LandlockBox
+from portico.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from portico.adapters.sandbox.landlock import LandlockSandbox
 from portico.adapters.sandbox.probes.attempts import CanaryAttempts
 from portico.sandbox.core.errors import SandboxUnavailable
 from portico.sandbox.core.probes import TRIALS, Backend, Manner, Report, SandboxLayer, Trial
@@ -30,7 +30,7 @@ NO_BOX = "bare"
 
 
 def a_box(backend: Backend, *, hidden: Sequence[Path] = ()) -> Sandbox:
-    kind = BubblewrapBox if backend is Backend.BUBBLEWRAP else LandlockBox
+    kind = BubblewrapSandbox if backend is Backend.BUBBLEWRAP else LandlockSandbox
     groups = cgroup.find_groups()
     return kind(
         hidden=hidden,

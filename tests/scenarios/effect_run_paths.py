@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, cast
 
-from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
+from portico.adapters.inline import InlineBus, InlineRunQueue, InlineRuns
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.engine.core.runs import Activation, QueueConfig
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.ports import RunQueries
 from portico.engine.runs import Kind, Kinds, RunSpec, StartRun
 from portico.gateway.core.catalog_snapshot import ToolRef
@@ -50,7 +50,7 @@ class _Engine:
         self.clock, self._entropy = TickingClock(step=timedelta(0)), SeededEntropy("runs")
         self._bus = InlineBus()
         self.runs = InlineRuns(self.clock, self._entropy, self._bus)
-        self._line = InlineLine([QueueConfig(name="runs")], self.clock)
+        self._line = InlineRunQueue([QueueConfig(name="runs")], self.clock)
         self.outputs = MemoryOutputs(self.clock, self._entropy)
         self.step_call = StepCall(
             make=MakeCall(
@@ -70,7 +70,7 @@ class _Engine:
             runs=self.runs, queue=self._line, kinds=kinds, clock=self.clock, entropy=self._entropy
         )
         run = await start(caller, RunSpec(kind="work", input=given, label=PUBLIC))
-        leg = RunLeg(
+        leg = RunActivation(
             journal=self.runs, bus=self._bus, kinds=kinds, clock=self.clock, grace=timedelta(0)
         )
         await leg(Activation(run.id, run.leg))

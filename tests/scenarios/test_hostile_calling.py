@@ -14,14 +14,14 @@ from typing import Final, cast
 
 import pytest
 
-from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns, NewsForRuns
-from portico.adapters.cross_domain.event_sinks import LoggedNews
-from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
+from portico.adapters.cross_domain.approval_runs import EngineApprovalEvents, EngineApprovalRuns
+from portico.adapters.cross_domain.event_sinks import LoggedApprovalEvents
+from portico.adapters.inline import InlineBus, InlineRunQueue, InlineRuns
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.gateway_wiring import Limits, assemble_gateway
 from portico.engine.core.runs import Activation, QueueConfig, Run, RunStatus
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.runs import Kind, Kinds, RunSpec, StartRun
 from portico.gateway.approved_calls import APPROVED_CALL
 from portico.gateway.core.calls import ResultId, ToolResult, UpstreamTarget
@@ -154,7 +154,7 @@ class HostileCallingRoom:
         self.clock, self.bus = SystemClock(), InlineBus()
         self.log = MemoryEventLog(world, self.bus, self.clock)
         self.runs = InlineRuns(self.clock, system_entropy, self.bus, self.log)
-        self.line = InlineLine([QueueConfig(name="runs")], self.clock)
+        self.line = InlineRunQueue([QueueConfig(name="runs")], self.clock)
         self._interpreter, self._limits = interpreter, limits
         self._stock()
         starting = Kinds([Kind(name=APPROVED_CALL, work=nothing), Kind(name=PROGRAM, work=nothing)])
@@ -204,8 +204,8 @@ class HostileCallingRoom:
                 start_run=self.start_run, runs=self.runs, queue=self.line, bus=bus
             ),
         )
-        news = NewsForRuns(
-            news=LoggedNews(log=self.log, bus=bus),
+        news = EngineApprovalEvents(
+            news=LoggedApprovalEvents(log=self.log, bus=bus),
             runs=self.runs,
             queue=self.line,
             bus=bus,
@@ -279,7 +279,7 @@ class HostileCallingRoom:
         """It goes on, as far as it can."""
         found = await self.runs.get(self.caller, run)
         kinds = Kinds([Kind(name=PROGRAM, work=self._work)])
-        leg = RunLeg(
+        leg = RunActivation(
             journal=self.runs, bus=self.bus, kinds=kinds, clock=self.clock, grace=timedelta(0)
         )
         await leg(Activation(run, found.leg))

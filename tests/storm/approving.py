@@ -17,14 +17,14 @@ from typing import Any
 
 import psycopg
 
-from portico.adapters.dbos.run_queue import DbosLine
+from portico.adapters.dbos.run_queue import DbosRunQueue
 from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.gateway.results import PostgresResults
 from portico.adapters.postgres.guard.approvals import PostgresApprovals
 from portico.adapters.postgres.guard.contexts import PostgresTaskContexts
 from portico.adapters.postgres.guard.keys import PostgresKeyRing, PostgresKeys
 from portico.adapters.postgres.guard.principals import PostgresPrincipals
-from portico.adapters.postgres.transaction import LineAfterCommit, Transactions, open_pool
+from portico.adapters.postgres.transaction import EnqueueAfterCommit, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.gateway_wiring import assemble_gateway
 from portico.app.guard import GatewaySide, open_approvals
@@ -167,7 +167,7 @@ def a_gateway(
 
 
 def approval_doors(
-    transactions: Transactions, clock: Clock, bus: InlineBus, line: LineAfterCommit, history: Any
+    transactions: Transactions, clock: Clock, bus: InlineBus, line: EnqueueAfterCommit, history: Any
 ) -> ApprovalDependencies:
     results = PostgresResults(transactions, MemoryVault())
     side = GatewaySide(
@@ -204,7 +204,7 @@ def main(orders: Orders) -> None:
     pointed = Pointed(conductor)
 
     def kinds(transactions: Transactions, bus: InlineBus) -> Kinds:
-        line = LineAfterCommit(DbosLine(orders.engine), transactions)
+        line = EnqueueAfterCommit(DbosRunQueue(orders.engine), transactions)
         upstreams = OracleUpstreams(Wire(orders.oracle))
         history, call_tool = a_gateway(SpaceId.parse(orders.space), transactions, upstreams)
         doors = approval_doors(transactions, SystemClock(), bus, line, history)
@@ -251,7 +251,7 @@ async def approval_house(house: House) -> AsyncIterator[ApprovalHouse]:
     clock = SystemClock()
     async with open_pool(house.addresses.app, 6) as pool:
         transactions = Transactions(pool)
-        line = LineAfterCommit(DbosLine(str(house.addresses.engine)), transactions)
+        line = EnqueueAfterCommit(DbosRunQueue(str(house.addresses.engine)), transactions)
         history, _ = a_gateway(house.ana.space, transactions, OracleUpstreams(None))
         doors = approval_doors(transactions, clock, InlineBus(), line, history)
         _, call_tool = a_gateway(

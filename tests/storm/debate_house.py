@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns
 from portico.adapters.cross_domain.debaters import DebateMaterial
-from portico.adapters.cross_domain.event_sinks import WORDING, DebateTalk
+from portico.adapters.cross_domain.event_sinks import WORDING, DebateEventLog
 from portico.adapters.cross_domain.promotion import PROMOTION, CarryOutPromotion, DebatePromotion
 from portico.adapters.cross_domain.run_contexts import DebateTasks
-from portico.adapters.inline import InlineLine
+from portico.adapters.inline import InlineRunQueue
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.debate.budgets import PostgresBudgetLedger
 from portico.adapters.postgres.debate.debates import PostgresBlackboard
@@ -102,7 +102,7 @@ def _doors(
     house: WalledHouse, transactions: Transactions, voices: ScriptedDebaters
 ) -> DebateDependencies:
     bridge, clock, entropy = house.doors, house.doors.clock, house.doors.entropy
-    line, bus = InlineLine([QueueConfig(name="runs")], clock), house.errands.bus
+    line, bus = InlineRunQueue([QueueConfig(name="runs")], clock), house.errands.bus
     blackboard = PostgresBlackboard(transactions)
     log = PostgresEventLog(transactions, bus, clock, entropy)
     tails = Tails(log=log, bus=bus, seal=bridge.seal, wording=WORDING)
@@ -134,7 +134,7 @@ def _doors(
             scan=found,
             ask=replace(bridge.ask, approval_runs=errands),
         ),
-        event_sink=DebateTalk(
+        event_sink=DebateEventLog(
             log=log, tails=tails, encrypt=bridge.seal, blackboard=blackboard, clock=clock
         ),
         logs=MemoryDebateLogs(),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg
 
-from portico.adapters.dbos.run_queue import DbosLine
+from portico.adapters.dbos.run_queue import DbosRunQueue
 from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.embedded.server import EmbeddedStore
@@ -115,7 +115,7 @@ async def storm_house(folder: Path) -> AsyncIterator[House]:
         await asyncio.to_thread(migrate, str(addresses.owner))
         async with open_pool(addresses.app, 6) as pool:
             transactions = Transactions(pool)
-            line = DbosLine(str(addresses.engine))
+            line = DbosRunQueue(str(addresses.engine))
             log = PostgresEventLog(transactions, bus, clock, system_entropy)
             start = StartRun(
                 runs=PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy),

@@ -14,7 +14,7 @@ from psycopg import sql
 
 from portico.adapters.cross_domain.approval_runs import EngineApprovalRuns
 from portico.adapters.crypto import AesSivSeal, Ed25519Signing
-from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
+from portico.adapters.inline import InlineBus, InlineRunQueue, InlineRuns
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bridge.conversations import (
     PostgresConversations,
@@ -45,7 +45,7 @@ from portico.bridge.core.messages import MessageId
 from portico.bridge.declassification import DECLASSIFICATION, CarryOutDeclassification
 from portico.bridge.search import EmbedMessages
 from portico.engine.core.runs import Activation, QueueConfig
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.runs import Kind, Kinds, StartRun
 from portico.gateway.ports import Results
 from portico.guard.approvals import AnswerApproval, Approvals, AskApproval, Reply
@@ -54,12 +54,12 @@ from portico.guard.core.authentication import as_principal, principal_of
 from portico.guard.core.keys import ApiKey, StoredKey
 from portico.guard.core.principals import Identity, Role, Scope
 from portico.guard.ports import Keys, Principals, UnitOfWork
-from portico.interfaces.http.use_cases import BridgeUseCases, TalkUseCases, ThingUseCases
+from portico.interfaces.http.use_cases import BridgeUseCases, ConversationUseCases, ThingUseCases
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.approvals import AnyArguments, ApprovalsTold, MemoryApprovals
+from portico.testing.approvals import AnyArguments, MemoryApprovals, RecordedApprovalEvents
 from portico.testing.bridge_conversations import (
     MemoryConversations,
     MemoryMessages,
@@ -133,7 +133,7 @@ class WalledHouse:
         self.use_cases = assemble_bridge(self.doors)
 
     @property
-    def talk(self) -> TalkUseCases:
+    def talk(self) -> ConversationUseCases:
         return self.use_cases.talk
 
     @property
@@ -190,7 +190,7 @@ class WalledHouse:
         self, approval: ApprovalId, by: Principal
     ) -> tuple[RunId, CarryOutDeclassification]:
         """The run that carries out what somebody has allowed, and what does it."""
-        doors, news = self.doors, ApprovalsTold()
+        doors, news = self.doors, RecordedApprovalEvents()
         answer = AnswerApproval(
             approvals=self.approvals,
             approval_runs=self.errands,
@@ -223,7 +223,7 @@ class WalledHouse:
 
     async def carried_out(self, which: RunId, *kinds: Kind) -> None:
         run = await self.runs.get(self.root, which)
-        leg = RunLeg(
+        leg = RunActivation(
             journal=self.runs,
             bus=self.errands.bus,
             kinds=Kinds(kinds),
@@ -247,7 +247,7 @@ class Inside:
         self.entropy: Entropy = SeededEntropy(seed)
         self.bus, self.audit = InlineBus(), MemoryAudit()
         self.runs = InlineRuns(self.clock, self.entropy, self.bus)
-        line = InlineLine([QueueConfig(name="runs")], self.clock)
+        line = InlineRunQueue([QueueConfig(name="runs")], self.clock)
         kinds = Kinds([Kind(name=DECLASSIFICATION, work=nothing)])
         start = StartRun(
             runs=self.runs, queue=line, kinds=kinds, clock=self.clock, entropy=self.entropy
@@ -260,7 +260,7 @@ class Inside:
         return AskApproval(
             approvals=approvals,
             approval_runs=self.errands,
-            news=ApprovalsTold(),
+            news=RecordedApprovalEvents(),
             audit=self.audit,
             vault=MemoryVault(),
             unit_of_work=together,

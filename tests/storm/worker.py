@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from portico.adapters.dbos.engine import DbosEngine, DbosWorker, Upkeep
-from portico.adapters.dbos.run_queue import DbosLine
+from portico.adapters.dbos.run_queue import DbosRunQueue
 from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.engine.journal import PostgresJournal
@@ -29,7 +29,7 @@ from portico.adapters.telemetry.observed_runs import ObservedJournal
 from portico.app.engine import new_executor
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import ClaimedActivation, QueueConfig, Step, StepState
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, Kinds
 from portico.kernel.durable import Action, Begun, Durable
@@ -225,7 +225,7 @@ async def until_killed(
             clock=clock,
             entropy=system_entropy,
         )
-        run_leg = RunLeg(
+        run_leg = RunActivation(
             journal=noting(journal),
             bus=bus,
             kinds=kinds(transactions, bus),
@@ -234,7 +234,7 @@ async def until_killed(
         )
         queues = [QueueConfig(name="runs", a_process=orders.at_once)]
         worker = DbosWorker(orders.engine, executor, run_leg, queues=queues, pool_size=4)
-        upkeep = Upkeep(executor, engine, worker, DbosLine(orders.engine))
+        upkeep = Upkeep(executor, engine, worker, DbosRunQueue(orders.engine))
         lease = (Lease if orders.lease else NoLease)(orders.engine, executor)
         keeping = (DbosEngine if orders.fence else NoFence)(
             lease, worker, upkeep, pause=orders.pause

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from portico.adapters.cross_domain.approval_runs import NewsForRuns, RunsThatWait
+from portico.adapters.cross_domain.approval_runs import EngineApprovalEvents, RunsThatWait
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.app.gateway_wiring import assemble_gateway
 from portico.app.workflows import InlineEngine
@@ -81,7 +81,7 @@ class PlanRoom(GuardedRoom):
         self.made: Counter[str] = Counter()
         for tool in (READ, WRITE, DELETE):
             self.upstreams.replies[tool.ref] = self._answer(tool)
-        news = NewsForRuns(
+        news = EngineApprovalEvents(
             news=self.news, runs=self.runs, queue=self.line, bus=self.bus, clock=self.clock
         )
         self.approvals = replace(self.base.approvals, news=news, waiters=RunsThatWait(self.runs))

@@ -27,7 +27,7 @@ from portico.kernel.principal import Principal
 from portico.testing.gateway import MemoryCallHistory, MemoryResults
 from portico.workflows.core.plan_report import StepStatus, WorkflowStatus
 from portico.workflows.run_context import SealedOutputs
-from portico.workflows.step_calls import ProgressLine
+from portico.workflows.step_calls import ProgressChannel
 from tests.engine.journals import Through
 from tests.gateway.open_room import DELETE, READ, WRITE
 from tests.workflows.plan_room import ANA, DiesBefore, PlanRoom, plan, states, step, step_of
@@ -316,7 +316,7 @@ async def test_how_far_a_call_has_come_is_not_told_at_the_cost_of_the_call(room:
     durable = Execution(
         taken, WithoutProgress(room), room.clock, grace=timedelta(0), clean=as_it_is
     )
-    line = ProgressLine(durable, "read", room.clock)
+    line = ProgressChannel(durable, "read", room.clock)
 
     await line.progress(1.0, 2.0, None)
 

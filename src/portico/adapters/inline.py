@@ -125,7 +125,7 @@ _LOOK: Final = 0.05
 """Seconds between two looks at whose time has come, unless somebody says otherwise."""
 
 
-class InlineLine:
+class InlineRunQueue:
     def __init__(self, queues: Iterable[QueueConfig], clock: Clock, *, look: float = _LOOK) -> None:
         self._queues = {queue.name: queue for queue in queues}
         self._clock = clock

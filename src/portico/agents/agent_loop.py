@@ -78,7 +78,7 @@ class TurnOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakeTurn:
+class RunTurn:
     prepare: PrepareQuestion
     ask_model: AskModel
     traces: Traces
@@ -302,7 +302,7 @@ Acting = Callable[[Durable, RunInput], Awaitable[Principal]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAgent:
-    take_turn: TakeTurn
+    take_turn: RunTurn
     make_calls: MakeTheCalls
     toolbox: Toolbox
     acting: Acting

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.agents.core.conversations import LeftOff, Question
+from portico.agents.core.conversations import Question, ResumePoint
 from portico.agents.core.errors import AgentRunNotFound, AgentRunOver
 from portico.agents.core.events import RunFinished
 from portico.agents.core.traces import AgentRunStatus, RunTrace
@@ -51,7 +51,7 @@ class TakeQuestion:
         return await self._taken_up(caller, question, question.left_off, found)
 
     async def _own(
-        self, caller: Principal, question: Question, left_off: LeftOff
+        self, caller: Principal, question: Question, left_off: ResumePoint
     ) -> RunTrace | None:
         """Only their own, of this agent: what stands in a text can have been written by anybody."""
         try:
@@ -62,7 +62,7 @@ class TakeQuestion:
         return run if own else None
 
     async def _taken_up(
-        self, caller: Principal, question: Question, left_off: LeftOff, found: RunTrace
+        self, caller: Principal, question: Question, left_off: ResumePoint, found: RunTrace
     ) -> RoutedMessage:
         if left_off.approval is None:
             return await self._asked(caller, question, continues=found.run)
@@ -102,7 +102,7 @@ class TakeQuestion:
         now = await self.answer_of(caller, run, patience=timedelta(0))
         return not isinstance(now, RunFinished)
 
-    def _on(self, found: RunTrace, left_off: LeftOff) -> RoutedMessage:
+    def _on(self, found: RunTrace, left_off: ResumePoint) -> RoutedMessage:
         waits = found.status is AgentRunStatus.WAITING
         return RoutedMessage(
             run=found.run, at=self.clock.now(), past=left_off.approval, waits=waits

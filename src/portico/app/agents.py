@@ -18,7 +18,7 @@ from portico.adapters.cross_domain.agent_toolbox import (
     Waits,
     acting_in,
 )
-from portico.adapters.cross_domain.event_sinks import AgentTalk, JsonLines
+from portico.adapters.cross_domain.event_sinks import AgentEventLog, JsonLines
 from portico.adapters.cross_domain.run_contexts import AgentIdentities, AgentTasks
 from portico.adapters.cross_domain.tool_servers import (
     LABEL,
@@ -39,7 +39,7 @@ from portico.adapters.postgres.transaction import BusAfterCommit
 from portico.adapters.telemetry.agent_spans import OtlpSpans
 from portico.adapters.tokens import O200k
 from portico.agents.agent_checks import CheckAgent
-from portico.agents.agent_loop import RunAgent, TakeTurn
+from portico.agents.agent_loop import RunAgent, RunTurn
 from portico.agents.agents import (
     ChangeAgent,
     CreateAgent,
@@ -249,7 +249,7 @@ class OpenedAgentDependencies:
     traces: PostgresTraces
     identities: AgentIdentities
     tasks: AgentTasks
-    talk: AgentTalk
+    talk: AgentEventLog
     models: LateModels
 
     @property
@@ -315,7 +315,7 @@ class OpenedAgentDependencies:
             book=self.models, toolbox=toolbox, event_sink=self.talk, tokenizer=tokenizer
         )
         run_agent = RunAgent(
-            take_turn=TakeTurn(
+            take_turn=RunTurn(
                 prepare=prepare,
                 ask_model=AskModel(
                     models=self.models,
@@ -519,7 +519,7 @@ def agent_doors(
             clock=clock,
             entropy=entropy,
         ),
-        talk=AgentTalk(
+        talk=AgentEventLog(
             log=log, tails=tails, encrypt=seal, book=plans.engines.durable.book, clock=clock
         ),
         models=LateModels(),

@@ -14,12 +14,16 @@ from typing import Final
 
 from portico.adapters.egress.dialer import Dialer
 from portico.adapters.sandbox.availability import lack_of
-from portico.adapters.sandbox.bubblewrap import BubblewrapBox
+from portico.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from portico.adapters.sandbox.cgroup import Groups, find_groups
 from portico.adapters.sandbox.folders import Bounds, Reserved
-from portico.adapters.sandbox.landlock import LandlockBox
+from portico.adapters.sandbox.landlock import LandlockSandbox
 from portico.adapters.sandbox.probes.attempts import CanaryAttempts, situation
-from portico.adapters.sandbox.server_processes import Looking, ServerCells, ServerWalls
+from portico.adapters.sandbox.server_processes import (
+    ConfinedServerProcesses,
+    Looking,
+    SandboxServerConfinement,
+)
 from portico.adapters.system.files import short_folder
 from portico.adapters.system.removing import remove_tree
 from portico.app.app_context import AppContext
@@ -32,9 +36,9 @@ from portico.settings.load import process_environment
 
 _log: Final = logging.getLogger("portico.sandbox")
 _WAY_OUT: Final = logging.getLogger("portico.web")
-_KINDS: Final[Mapping[Backend, type[BubblewrapBox] | type[LandlockBox]]] = {
-    Backend.BUBBLEWRAP: BubblewrapBox,
-    Backend.LANDLOCK: LandlockBox,
+_KINDS: Final[Mapping[Backend, type[BubblewrapSandbox] | type[LandlockSandbox]]] = {
+    Backend.BUBBLEWRAP: BubblewrapSandbox,
+    Backend.LANDLOCK: LandlockSandbox,
 }
 _MEGABYTE: Final = 1_000_000
 _AGAIN: Final = 30.0
@@ -132,9 +136,9 @@ class Sandboxes:
             groups=groups,
         )
 
-    def walls(self) -> ServerWalls:
+    def walls(self) -> SandboxServerConfinement:
         paths = self.app.loaded.paths
-        return ServerWalls(
+        return SandboxServerConfinement(
             find=self.find,
             lacks=self.lacks,
             looking=self._looking(),
@@ -142,9 +146,9 @@ class Sandboxes:
             named=self.app.loaded.settings.box.unboxed,
         )
 
-    def cells(self) -> ServerCells:
+    def cells(self) -> ConfinedServerProcesses:
         settings = self.app.loaded.settings.box
-        return ServerCells(
+        return ConfinedServerProcesses(
             find=self.find,
             lacks=self.lacks,
             looking=self._looking(),

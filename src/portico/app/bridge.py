@@ -66,8 +66,8 @@ from portico.bridge.messages import (
     DeleteMessage,
     EditMessage,
     ListAcknowledged,
-    LookBack,
     NamePeople,
+    ReadBack,
     ReadMessages,
     ReadThread,
     SendMessage,
@@ -114,8 +114,8 @@ from portico.guard.authentication import RevalidatePrincipal
 from portico.guard.ports import Audit, Contexts, KeyRing, UnitOfWork
 from portico.interfaces.http.use_cases import (
     BridgeUseCases,
+    ConversationUseCases,
     LettingOutUseCases,
-    TalkUseCases,
     ThingUseCases,
     UseCases,
 )
@@ -168,7 +168,7 @@ def assemble_bridge(doors: BridgeDependencies) -> BridgeUseCases:
     return BridgeUseCases(talk=_talk(doors), things=_things(doors), letting_out=_letting_out(doors))
 
 
-def _talk(doors: BridgeDependencies) -> TalkUseCases:
+def _talk(doors: BridgeDependencies) -> ConversationUseCases:
     projects, conversations, messages = doors.projects, doors.conversations, doors.messages
     marks, together, audit = doors.taint, doors.unit_of_work, doors.audit
     clock, entropy, read_state = doors.clock, doors.entropy, doors.read_state
@@ -181,7 +181,7 @@ def _talk(doors: BridgeDependencies) -> TalkUseCases:
         look=doors.look,
     )
     here, message = OpenConversation(conversations, marks), OpenMessage(messages, marks)
-    return TalkUseCases(
+    return ConversationUseCases(
         create_project=CreateProject(projects=projects, taint=marks, clock=clock, entropy=entropy),
         show_project=ShowProject(projects=projects, taint=marks),
         change_project=ChangeProject(
@@ -253,7 +253,7 @@ def _talk(doors: BridgeDependencies) -> TalkUseCases:
             bulletin=bulletin,
             as_they_are=doors.as_they_are,
         ),
-        look_back=LookBack(
+        look_back=ReadBack(
             messages=messages, taint=marks, cursors=Cursors(doors.seal, Direction.BACK)
         ),
         read_thread=ReadThread(messages=messages, open_message=message, taint=marks),

@@ -20,10 +20,10 @@ from portico.settings.paths import Paths
 if TYPE_CHECKING:
     from portico.adapters.client_entry import ClientConnections
     from portico.adapters.postgres.store import PostgresStore
-    from portico.app.encoders import GroundEncoders
-    from portico.app.install import GroundImporting
-    from portico.app.supervision import GroundKeeping
-    from portico.app.uninstall import GroundUninstalling
+    from portico.app.encoders import AppEncoders
+    from portico.app.install import AppImporting
+    from portico.app.supervision import AppSupervision
+    from portico.app.uninstall import AppUninstalling
     from portico.engine.ports import Archive, StoreUpgrade
     from portico.engine.store import Diagnose, MigrateStore
     from portico.guard.vault import Rotated
@@ -44,7 +44,7 @@ class PorticoDemo:
 
 
 @dataclass(frozen=True)
-class PorticoHouse:
+class PorticoServices:
     app: AppContext = field(default_factory=AppContext)
     in_demo: bool = False
     """Entered with the keys of the space of `portico demo`."""
@@ -53,10 +53,10 @@ class PorticoHouse:
     def version(self) -> str:
         return self.app.version
 
-    def with_flags(self, *, config: Path | None, flags: Mapping[str, object]) -> "PorticoHouse":
+    def with_flags(self, *, config: Path | None, flags: Mapping[str, object]) -> "PorticoServices":
         before = self.app
         ground = AppContext(config or before.config, {**before.flags, **flags})
-        return PorticoHouse(ground, self.in_demo)
+        return PorticoServices(ground, self.in_demo)
 
     def whereabouts(self) -> Whereabouts:
         from portico.settings.load import own_file, process_environment
@@ -136,10 +136,10 @@ class PorticoHouse:
         elsewhere = path in loaded.origins and origin.file != file
         return origin.describe(path) if elsewhere else None
 
-    def importing(self) -> "GroundImporting":
-        from portico.app.install import GroundImporting
+    def importing(self) -> "AppImporting":
+        from portico.app.install import AppImporting
 
-        return GroundImporting(self.app, self.change_setting)
+        return AppImporting(self.app, self.change_setting)
 
     def connecting(self) -> "ClientConnections":
         from portico.app.client_configs import connections
@@ -151,10 +151,10 @@ class PorticoHouse:
 
         return JmespathExpressions()
 
-    def encoders(self) -> "GroundEncoders":
-        from portico.app.encoders import GroundEncoders
+    def encoders(self) -> "AppEncoders":
+        from portico.app.encoders import AppEncoders
 
-        return GroundEncoders(self.app)
+        return AppEncoders(self.app)
 
     def store(self) -> "PostgresStore":
         return self.app.store
@@ -200,15 +200,15 @@ class PorticoHouse:
 
         return await rotate_vault(self.app)
 
-    def keeping(self) -> "GroundKeeping":
-        from portico.app.supervision import GroundKeeping
+    def keeping(self) -> "AppSupervision":
+        from portico.app.supervision import AppSupervision
 
-        return GroundKeeping(self.app)
+        return AppSupervision(self.app)
 
-    def uninstalling(self) -> "GroundUninstalling":
-        from portico.app.uninstall import GroundUninstalling
+    def uninstalling(self) -> "AppUninstalling":
+        from portico.app.uninstall import AppUninstalling
 
-        return GroundUninstalling(self.app)
+        return AppUninstalling(self.app)
 
     def serve(self, announce: Callable[[str], None], *, started_by: str) -> None:
         from portico.adapters.system.bind_address import AddressTaken, by_another
@@ -229,7 +229,7 @@ class PorticoHouse:
 
     def demo(self) -> "PorticoDemo":
 
-        return PorticoDemo(PorticoHouse(self.app, in_demo=True), self.app.loaded.paths)
+        return PorticoDemo(PorticoServices(self.app, in_demo=True), self.app.loaded.paths)
 
     def save_key(self, key: str, *, agent: bool = False) -> Path:
         from portico.adapters.system.files import write_private
@@ -243,7 +243,7 @@ class PorticoHouse:
         from portico.app.doctor import diagnosis
 
         # On ground of its own: what it opens and closes again is not closed to the other checks.
-        apart = PorticoHouse(AppContext(self.app.config, self.app.flags))
+        apart = PorticoServices(AppContext(self.app.config, self.app.flags))
         return diagnosis(self.app, apart.importing())
 
 

@@ -72,7 +72,7 @@ def console_house(
     gateway: GatewayUseCases,
     rooms: Mapping[str, object],
 ) -> "ConsoleServices":
-    from portico.interfaces.console.live import PageWords
+    from portico.interfaces.console.live import PageEventText
     from portico.interfaces.console.page import ConsoleServices
 
     log = PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy)
@@ -82,7 +82,7 @@ def console_house(
         gateway=gateway,
         rooms=rooms,
         log=log,
-        tails=Tails(log=log, bus=outside.bus, seal=seal, wording=PageWords()),
+        tails=Tails(log=log, bus=outside.bus, seal=seal, wording=PageEventText()),
         clock=outside.clock,
         entropy=outside.entropy,
         secure=ground.base_url.startswith("https:"),

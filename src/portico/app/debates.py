@@ -18,7 +18,7 @@ from portico.adapters.cross_domain.debaters import (
     ModelDebaters,
 )
 from portico.adapters.cross_domain.embeddings import DebateMeaning
-from portico.adapters.cross_domain.event_sinks import WORDING, DebateTalk
+from portico.adapters.cross_domain.event_sinks import WORDING, DebateEventLog
 from portico.adapters.cross_domain.promotion import PROMOTION, CarryOutPromotion, DebatePromotion
 from portico.adapters.cross_domain.run_contexts import DebateTasks
 from portico.adapters.crypto import AesSivSeal
@@ -67,7 +67,13 @@ from portico.debate.debates import (
 )
 from portico.debate.estimates import EstimateDebate, ProjectBudget
 from portico.debate.events import FollowDebate
-from portico.debate.guests import AnswerAsGuest, HearGuests, JoinDebate, WaitAtSeat, WakeDebate
+from portico.debate.guests import (
+    AnswerAsGuest,
+    CollectGuestAnswers,
+    JoinDebate,
+    WaitAtSeat,
+    WakeDebate,
+)
 from portico.debate.outcomes import MarkOutcome, PromoteDebate
 from portico.debate.ports import (
     Blackboard,
@@ -258,7 +264,7 @@ def _hold(doors: DebateDependencies) -> HoldDebate:
     )
     return HoldDebate(
         ask_voice=ask_voice,
-        hear_guests=HearGuests(
+        hear_guests=CollectGuestAnswers(
             seats=doors.seats,
             blackboard=blackboard,
             ask_voice=ask_voice,
@@ -419,11 +425,11 @@ def _voices(settings: DebateSettings, clock: Clock, agents: OpenedAgents) -> All
 
 def _talk(
     ground: AppContext, outside: SharedDependencies, blackboard: PostgresBlackboard
-) -> DebateTalk:
+) -> DebateEventLog:
     clock, seal = outside.clock, AesSivSeal.from_pepper(ground.pepper())
     log = PostgresEventLog(outside.transactions, outside.bus, clock, outside.entropy)
     tails = Tails(log=log, bus=outside.bus, seal=seal, wording=WORDING)
-    return DebateTalk(log=log, tails=tails, encrypt=seal, blackboard=blackboard, clock=clock)
+    return DebateEventLog(log=log, tails=tails, encrypt=seal, blackboard=blackboard, clock=clock)
 
 
 def _logs(ground: AppContext, settings: DebateSettings) -> DebateLogs:

@@ -13,10 +13,10 @@ import httpx2
 import psycopg
 
 from portico.adapters.models.connections import Connection
-from portico.adapters.models.ollama import OllamaFacts
+from portico.adapters.models.ollama import OllamaDetails
 from portico.adapters.models.provider import Provider, ProviderKind
 from portico.adapters.postgres.agents.agents import PostgresAgents
-from portico.adapters.postgres.checks import CheckDatabase, CheckSchema, CheckWalls
+from portico.adapters.postgres.checks import CheckDatabase, CheckRowSecurity, CheckSchema
 from portico.adapters.postgres.gateway.servers import PostgresServers
 from portico.adapters.postgres.guard.vault import SealedRows
 from portico.adapters.secrets import OURS
@@ -99,7 +99,7 @@ class CheckRunning:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckBox:
+class CheckSandbox:
     """Tries to get out of the box, as a server does when it starts. None is a warning: much can
     be done without, and what cannot says so itself."""
 
@@ -192,7 +192,7 @@ async def in_disguise(providers: Mapping[str, Provider]) -> AsyncIterator[CheckR
 async def too_small(
     providers: Mapping[str, Provider], agents: Sequence[Agent]
 ) -> AsyncIterator[CheckResult]:
-    facts, count = OllamaFacts(), O200k().count
+    facts, count = OllamaDetails(), O200k().count
     for agent in agents:
         ref = ModelRef.parse(agent.spec.model)
         provider = providers.get(ref.provider)
@@ -390,12 +390,12 @@ def diagnosis(ground: AppContext, importing: Importing) -> Diagnose:
             CheckPrivateFiles(_private_files(ground)),
             CheckDatabase(lambda: ground.store),
             CheckSchema(lambda: ground.store, ground.migrate),
-            CheckWalls(lambda: ground.store),
+            CheckRowSecurity(lambda: ground.store),
             CheckKey(ground),
             CheckPort(reachable(server.host), server.port, private),
             CheckRunning(ground),
             CheckLeftovers(None if private is None else private.parent),
-            CheckBox(ground),
+            CheckSandbox(ground),
             CheckNode(ground),
             CheckServers(ground, importing),
             CheckContext(ground),

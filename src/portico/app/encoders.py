@@ -33,7 +33,7 @@ _A_MODEL: Final = Bounds(seconds=3600, largest=LARGEST, redirects=5)
 
 
 @dataclass(frozen=True)
-class GroundEncoders:
+class AppEncoders:
     app: AppContext
 
     @property

@@ -18,7 +18,7 @@ from portico.adapters.telemetry.observed_runs import ObservedJournal, observed_l
 from portico.app.shared_dependencies import SharedDependencies
 from portico.engine.core.retention import Keep
 from portico.engine.core.runs import QueueConfig
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.ports import Journal, RunQueue
 from portico.engine.retention import Retain
 from portico.engine.runs import Kinds
@@ -26,7 +26,7 @@ from portico.kernel.clock import Entropy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EngineWishes:
+class EngineOptions:
     """How one process takes part in carrying out runs."""
 
     engine: str
@@ -48,7 +48,7 @@ def new_executor(entropy: Entropy) -> str:
 
 @asynccontextmanager
 async def working(
-    wishes: EngineWishes, outside: SharedDependencies, kinds: Kinds, line: RunQueue
+    wishes: EngineOptions, outside: SharedDependencies, kinds: Kinds, line: RunQueue
 ) -> AsyncIterator[DbosEngine]:
     """Runs are carried out in this process for as long as this is open."""
     executor, beside = new_executor(outside.entropy), wishes.at_once // _BESIDE
@@ -92,7 +92,7 @@ def event_log(outside: SharedDependencies) -> PostgresEventLog:
     return PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy)
 
 
-def carrying_out(journal: Journal, outside: SharedDependencies, kinds: Kinds) -> RunLeg:
-    return RunLeg(
+def carrying_out(journal: Journal, outside: SharedDependencies, kinds: Kinds) -> RunActivation:
+    return RunActivation(
         journal=journal, bus=outside.bus, kinds=kinds, clock=outside.clock, clean=outside.clean
     )

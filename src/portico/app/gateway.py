@@ -57,7 +57,7 @@ from portico.adapters.postgres.gateway.results import PostgresResults
 from portico.adapters.postgres.gateway.servers import PostgresServers
 from portico.adapters.postgres.gateway.tools import PostgresTools, PostgresVectors
 from portico.adapters.postgres.learning.counts import PostgresToolUsageStore
-from portico.adapters.postgres.transaction import BusAfterCommit, LineAfterCommit
+from portico.adapters.postgres.transaction import BusAfterCommit, EnqueueAfterCommit
 from portico.adapters.postgres.workflows.saved import PostgresSavedWorkflows
 from portico.adapters.stemming import stem
 from portico.adapters.system.shipped_lists import shipped_effects, shipped_profiles
@@ -65,7 +65,7 @@ from portico.adapters.tokens import O200k
 from portico.app.app_context import AppContext
 from portico.app.box import Sandboxes
 from portico.app.client_configs import client_files
-from portico.app.encoders import GroundEncoders
+from portico.app.encoders import AppEncoders
 from portico.app.gateway_wiring import Gateway, GatewayDependencies, Limits, assemble_gateway
 from portico.app.guard import GatewaySide, open_approvals, open_policy
 from portico.app.learning import open_ahead, open_learning, open_suggestions
@@ -79,10 +79,10 @@ from portico.app.workflows import (
     inline_engine,
     open_workflows,
 )
-from portico.engine.notifications import TellPeople
+from portico.engine.notifications import NotifyPeople
 from portico.engine.ports import Bus
 from portico.engine.runs import Kind
-from portico.gateway.calls import CheckArguments, ShowOwnFigures
+from portico.gateway.calls import CheckArguments, ShowOwnCallStats
 from portico.gateway.catalog import CATALOGUE, Catalogs
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.servers import AGENTS, BUILTIN
@@ -222,9 +222,9 @@ def bring_house(  # noqa: PLR0913 # the parts, one by one
     )
     house.runs = QueryOwnRuns(engines=workflows.engines, show=workflows.show())
     house.measures = Measures(
-        metrics=ShowOwnFigures(history=workflows.history, servers=servers, clock=outside.clock)
+        metrics=ShowOwnCallStats(history=workflows.history, servers=servers, clock=outside.clock)
     )
-    house.tell = TellPeople(
+    house.tell = NotifyPeople(
         log=PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy),
         contexts=workflows.contexts,
         clock=outside.clock,
@@ -249,7 +249,7 @@ class Opened:
     builtin: BuiltinDependencies
     keep_builtin: KeepBuiltin
     follow: FollowSources
-    line: LineAfterCommit
+    line: EnqueueAfterCommit
     kinds: Sequence[Kind]
     """Of runs, which the gateway knows how to carry out."""
     telling: Sequence[Lasting]
@@ -305,7 +305,7 @@ class Opened:
 def open_gateway(ground: AppContext, outside: SharedDependencies) -> Opened:
     transactions, clock = outside.transactions, outside.clock
     bus = BusAfterCommit(outside.bus, transactions)
-    client = GroundEncoders(ground).client()
+    client = AppEncoders(ground).client()
     keep_builtin = KeepBuiltin(
         servers=PostgresServers(transactions),
         unit_of_work=transactions.begin,
@@ -342,7 +342,7 @@ def open_gateway(ground: AppContext, outside: SharedDependencies) -> Opened:
     upstreams = RoutedUpstreams(ours, logins.upstreams(pool))
     policy = open_policy(ground, outside)
     results, allowed = PostgresResults(transactions, outside.vault), limits(ground)
-    line = LineAfterCommit(outside.queue, transactions)
+    line = EnqueueAfterCommit(outside.queue, transactions)
     approvals = open_approvals(
         ground.loaded.settings.approvals,
         outside,
@@ -513,7 +513,7 @@ class _Imports:
 def _encoder(ground: AppContext, client: httpx2.AsyncClient) -> Embedder | None:
     """Search goes on without it."""
     try:
-        return open_encoder(GroundEncoders(ground).wanted(), client)
+        return open_encoder(AppEncoders(ground).wanted(), client)
     except EmbedderUnavailable as error:
         _log.warning("search does without its encoder: %s %s", error, error.fix)
         return None

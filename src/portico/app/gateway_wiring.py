@@ -38,7 +38,7 @@ from portico.gateway.calls import (
     CheckArguments,
     ListCalls,
     RecordCall,
-    ShowFigures,
+    ShowCallStats,
 )
 from portico.gateway.catalog import Catalogs, ListServerTools, ListTools, ShowTool
 from portico.gateway.confinement import SetProfile, ShowProfile
@@ -90,8 +90,8 @@ from portico.interfaces.http.use_cases import GatewayUseCases
 from portico.kernel.budget import Tokenizer
 from portico.kernel.clock import Clock, Entropy
 from portico.kernel.json import JsonValue
-from portico.learning.observation import Learns, Lessons
-from portico.learning.past_plans import PlanLessons
+from portico.learning.observation import CallObservations, Learns
+from portico.learning.past_plans import PlanObservations
 from portico.learning.tool_graph import Graphs
 from portico.workflows.core.plan_documents import plan_schema
 from portico.workflows.core.texts import own_tools
@@ -158,11 +158,11 @@ class Gateway:
     over_http: GatewayUseCases
     catalogues: Catalogs
     tool_usage: ToolUsageRecorder
-    observations: Lessons
+    observations: CallObservations
     graphs: Graphs
     ahead: PrefetchSwitches
     running_ahead: RunningPrefetch
-    plan_lessons: PlanLessons
+    plan_lessons: PlanObservations
     step_call: OneCall
     """How runs make their calls: all of this process share its turns."""
     programs: ProgramDependencies
@@ -277,7 +277,7 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
     habits: ToolUsageRecorder,
     record: RecordCall,
     *,
-    lessons: Lessons,
+    lessons: CallObservations,
     graphs: Graphs,
     ahead: PrefetchSwitches,
     running_ahead: RunningPrefetch,
@@ -382,7 +382,7 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
             page_size=limits.page_size,
         ),
         list_calls=ListCalls(history=doors.history, servers=doors.servers, contexts=doors.contexts),
-        show_figures=ShowFigures(history=doors.history, servers=doors.servers, clock=clock),
+        show_figures=ShowCallStats(history=doors.history, servers=doors.servers, clock=clock),
     )
 
 

@@ -7,12 +7,12 @@ from typing import Final
 import httpx2
 
 from portico.adapters.cross_domain.approval_runs import (
+    EngineApprovalEvents,
     EngineApprovalRuns,
-    NewsForRuns,
     RunsThatWait,
 )
-from portico.adapters.cross_domain.event_sinks import LoggedNews
-from portico.adapters.egress.approval_webhook import ApprovalWebhook, NewsByWebhook
+from portico.adapters.cross_domain.event_sinks import LoggedApprovalEvents
+from portico.adapters.egress.approval_webhook import ApprovalWebhook, WebhookApprovalEvents
 from portico.adapters.egress.client import Bounds, guarded_client, written
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
@@ -27,7 +27,7 @@ from portico.adapters.postgres.guard.principals import PostgresPrincipals
 from portico.adapters.postgres.guard.rules import PostgresCallLimits, PostgresRules
 from portico.adapters.postgres.transaction import (
     BusAfterCommit,
-    LineAfterCommit,
+    EnqueueAfterCommit,
 )
 from portico.adapters.secrets import (
     References,
@@ -86,7 +86,7 @@ class GatewaySide:
 def open_approvals(
     settings: ApprovalsSettings,
     outside: SharedDependencies,
-    line: LineAfterCommit,
+    line: EnqueueAfterCommit,
     side: GatewaySide,
     base_url: str,
 ) -> ApprovalDependencies:
@@ -96,14 +96,14 @@ def open_approvals(
     runs = PostgresRuns(transactions, log, bus=outside.bus, clock=clock, entropy=entropy)
     start_run = starting(runs, line, clock, entropy, APPROVED_CALL)
     approvals = PostgresApprovals(transactions)
-    logged = LoggedNews(log=log, bus=bus)
-    news = NewsForRuns(news=logged, runs=runs, queue=line, bus=bus, clock=clock)
+    logged = LoggedApprovalEvents(log=log, bus=bus)
+    news = EngineApprovalEvents(news=logged, runs=runs, queue=line, bus=bus, clock=clock)
     webhook = webhook_to(settings, approvals, clock, base_url)
     return ApprovalDependencies(
         approvals=approvals,
         approval_runs=EngineApprovalRuns(start_run=start_run, runs=runs, queue=line, bus=bus),
         waiters=RunsThatWait(PostgresRunQueries(transactions)),
-        news=news if webhook is None else NewsByWebhook(news, webhook),
+        news=news if webhook is None else WebhookApprovalEvents(news, webhook),
         rules=side.rules,
         contexts=side.contexts,
         key_ring=PostgresKeyRing(transactions),

@@ -58,7 +58,7 @@ from portico.guard.oauth_logins import (
     Logins,
     LogOut,
     Reveal,
-    ShowLoginAhead,
+    ShowPendingLogin,
 )
 from portico.guard.policy import Decide, ExplainPolicy
 from portico.guard.policy_gate import Gate
@@ -198,7 +198,9 @@ class LoginDependencies:
             forget_client=ForgetLoginClient(
                 servers=servers, clients=self.clients, audit=self.audit
             ),
-            ahead=ShowLoginAhead(logins=self.logins, principals=self.principals, clock=self.clock),
+            ahead=ShowPendingLogin(
+                logins=self.logins, principals=self.principals, clock=self.clock
+            ),
             finish=FinishLogin(
                 servers=self.authorization,
                 logins=self.logins,

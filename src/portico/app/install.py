@@ -199,7 +199,7 @@ def _keep(ground: AppContext, issued: IssuedKey) -> None:
 
 
 @dataclass(frozen=True)
-class GroundImporting:
+class AppImporting:
     app: AppContext
     change_setting: Callable[[str, list[str]], SettingChange]
 

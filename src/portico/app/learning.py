@@ -10,8 +10,8 @@ from portico.adapters.postgres.gateway.calls import PostgresElsewhere
 from portico.adapters.postgres.guard.spaces import PostgresSpaceSettings
 from portico.adapters.postgres.learning.counts import (
     PostgresEdgeStore,
-    PostgresLearntCounts,
-    PostgresSeenFlows,
+    PostgresLearnedCounts,
+    PostgresObservedFlows,
     PostgresShapes,
 )
 from portico.adapters.postgres.learning.suggestions import PostgresPastPlans, PostgresSuggestions
@@ -36,18 +36,18 @@ from portico.learning.core.prefetch_gates import PrefetchLimits
 from portico.learning.core.prefetch_predictor import ContextHistory
 from portico.learning.dataflow import FindProducers, ProposeEdges
 from portico.learning.observation import (
+    CallObservations,
     EdgeNotes,
     EdgeStore,
     LabelModels,
+    LearnedCounts,
     Learns,
-    LearntCounts,
-    Lessons,
-    SeenFlows,
+    ObservedFlows,
     TrackedContexts,
 )
-from portico.learning.past_plans import PlanLessons
+from portico.learning.past_plans import PlanObservations
 from portico.learning.prefetch import (
-    ListAheadEdges,
+    ListPrefetchEdges,
     PrefetchCalls,
     PrefetchEvents,
     PrefetchMeter,
@@ -77,20 +77,22 @@ from portico.learning.tool_graph import (
     Graphs,
     ListCommunities,
     ListNeighbours,
-    ShowGraphFigures,
+    ShowGraphMetrics,
 )
 from portico.settings.gateway import PrefetchSettings
 from portico.workflows.core.plan import Expressions
 
 
-def open_graphs(book: EdgeStore, flows: SeenFlows, catalogues: Catalogs, clock: Clock) -> Graphs:
+def open_graphs(
+    book: EdgeStore, flows: ObservedFlows, catalogues: Catalogs, clock: Clock
+) -> Graphs:
     """One for a process."""
     return Graphs(book=book, flows=flows, catalogues=catalogues, math=RustGraphMath(), clock=clock)
 
 
 def graph_use_cases(graphs: Graphs, catalogues: Catalogs) -> GraphUseCases:
     return GraphUseCases(
-        metrics=ShowGraphFigures(graphs=graphs, catalogues=catalogues),
+        metrics=ShowGraphMetrics(graphs=graphs, catalogues=catalogues),
         ways=FindWays(graphs=graphs, catalogues=catalogues),
         communities=ListCommunities(graphs=graphs),
         neighbours=ListNeighbours(graphs=graphs, catalogues=catalogues),
@@ -110,13 +112,13 @@ def learns_of(board: Switchboard) -> Learns:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningDependencies:
     shapes: Shapes
-    flows: SeenFlows
+    flows: ObservedFlows
     edges: EdgeStore
 
     def observations(
         self, contexts: Contexts, clock: Clock, entropy: Entropy, edges: EdgeNotes, learns: Learns
-    ) -> Lessons:
-        return Lessons(
+    ) -> CallObservations:
+        return CallObservations(
             shapes=self.shapes,
             flows=self.flows,
             edges=edges,
@@ -147,7 +149,7 @@ class LearningDependencies:
 def open_learning(transactions: Transactions) -> LearningDependencies:
     return LearningDependencies(
         shapes=PostgresShapes(transactions),
-        flows=PostgresSeenFlows(transactions),
+        flows=PostgresObservedFlows(transactions),
         edges=PostgresEdgeStore(transactions),
     )
 
@@ -167,7 +169,7 @@ class Suggesting:
     catalogues: Catalogs
     look_up: RankTools
     graphs: Graphs
-    flows: SeenFlows
+    flows: ObservedFlows
     embedder: Embedder
     results: Results
     contexts: Contexts
@@ -214,8 +216,8 @@ class Suggesting:
             clock=self.clock,
         )
 
-    def observations(self) -> PlanLessons:
-        return PlanLessons(
+    def observations(self) -> PlanObservations:
+        return PlanObservations(
             catalogues=self.catalogues,
             past=self.dependencies.past,
             graphs=self.graphs,
@@ -247,7 +249,7 @@ class PrefetchDependencies:
 
     terms: PrefetchLimits
     settings: SpaceSettings
-    counts: LearntCounts
+    counts: LearnedCounts
     log: EventLog
     bus: Bus
     """One that waits for the end of a transaction."""
@@ -296,7 +298,7 @@ class PrefetchSwitches:
                 show=show,
                 news=self.metrics.news,
             ),
-            list_edges=ListAheadEdges(
+            list_edges=ListPrefetchEdges(
                 counts=doors.counts, catalogues=catalogues, metrics=self.metrics
             ),
         )
@@ -310,7 +312,7 @@ def open_ahead(
     return PrefetchDependencies(
         terms=settings.terms,
         settings=PostgresSpaceSettings(transactions),
-        counts=PostgresLearntCounts(transactions),
+        counts=PostgresLearnedCounts(transactions),
         log=event_log(outside),
         bus=BusAfterCommit(outside.bus, transactions),
         meter=OtelPrefetchMeter(),

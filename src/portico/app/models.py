@@ -14,7 +14,7 @@ import httpx2
 
 from portico.adapters.egress.client import Bounds, guarded_client, written
 from portico.adapters.models.connections import Connections
-from portico.adapters.models.ollama import OllamaFacts, OllamaModels
+from portico.adapters.models.ollama import OllamaDetails, OllamaModels
 from portico.adapters.models.provider import (
     USUAL,
     Provider,
@@ -64,7 +64,7 @@ async def open_models(
         key=secrets.references.value,
         learn=ground.secrets.learn,
     )
-    ollama = OllamaModels(OllamaFacts(), O200k(), outside.clock, outside.entropy)
+    ollama = OllamaModels(OllamaDetails(), O200k(), outside.clock, outside.entropy)
     ahead = None
     if by_library(providers.values()):
         ahead = asyncio.get_running_loop().call_later(_SOON, load_ahead)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from typing import Final
 
-from portico.adapters.dbos.deferred_queue import LateLine
+from portico.adapters.dbos.deferred_queue import DeferredQueue
 from portico.agents.runs import AGENT
 from portico.app.app_context import AppContext
 from portico.app.shared_dependencies import SharedDependencies
@@ -92,7 +92,7 @@ def every_kind(clock: Clock, *of_rooms: Kind) -> Kinds:
 
 
 async def carry_out_runs(
-    ground: AppContext, outside: SharedDependencies, kinds: Kinds, line: LateLine
+    ground: AppContext, outside: SharedDependencies, kinds: Kinds, line: DeferredQueue
 ) -> None:
     """Until cancelled. If it breaks, the server goes on without it, and says so."""
     try:
@@ -102,7 +102,7 @@ async def carry_out_runs(
 
 
 async def _carry_out(
-    ground: AppContext, outside: SharedDependencies, kinds: Kinds, line: LateLine
+    ground: AppContext, outside: SharedDependencies, kinds: Kinds, line: DeferredQueue
 ) -> None:
     """Without the engine's address runs are taken in, for others to carry out."""
     engine = ground.store.addresses.engine
@@ -110,16 +110,16 @@ async def _carry_out(
         _runs_log.warning("no runs are carried out here: database.engine_dsn is not set")
         return
     await asyncio.to_thread(importlib.import_module, "portico.app.engine")
-    from portico.adapters.dbos.run_queue import DbosLine
-    from portico.app.engine import EngineWishes, forgetting, working
+    from portico.adapters.dbos.run_queue import DbosRunQueue
+    from portico.app.engine import EngineOptions, forgetting, working
 
     settings = ground.loaded.settings.engine
-    there = DbosLine(engine)
+    there = DbosRunQueue(engine)
     try:
         await line.bring(there)
         if not settings.work:
             await asyncio.Event().wait()
-        wishes = EngineWishes(engine=engine, at_once=settings.at_once)
+        wishes = EngineOptions(engine=engine, at_once=settings.at_once)
         async with (
             working(wishes, outside, kinds, there) as carrying_out,
             forgetting(engine) as retain,

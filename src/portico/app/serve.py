@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from portico.adapters.system.bind_address import listen, listen_privately
 from portico.adapters.system.clock import SystemClock
-from portico.adapters.system.pid_file import HeldNote, living_note
+from portico.adapters.system.pid_file import PidFile, living_note
 from portico.adapters.system.process import LastCall, collect_rarely, end_orderly
 from portico.app.app_context import AppContext
 from portico.app.supervision import SERVER, kept_address, notes_folder
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 def write_down(ground: AppContext, *, stream: bool = True) -> None:
     """Everything that is logged from here on, cleaned of every secret that is known by now.
     `stream`: also on standard error."""
-    from portico.adapters.telemetry.logs import LogWishes, write_logs
+    from portico.adapters.telemetry.logs import LogOptions, write_logs
 
     log = ground.loaded.settings.log
     ground.secrets.learn(*_configured(ground), *_stored(ground))
-    wishes = LogWishes(
+    wishes = LogOptions(
         level=log.level,
         rooms=log.level_of,
         form=log.format,
@@ -49,10 +49,10 @@ def write_down(ground: AppContext, *, stream: bool = True) -> None:
 
 
 def observe(ground: AppContext) -> "Observing":
-    from portico.adapters.telemetry.setup import ObserveWishes, Observing
+    from portico.adapters.telemetry.setup import Observing, TelemetryOptions
 
     telemetry = ground.loaded.settings.telemetry
-    wishes = ObserveWishes(
+    wishes = TelemetryOptions(
         service=telemetry.service_name,
         version=ground.version,
         measure=telemetry.metrics,
@@ -120,7 +120,7 @@ def serve(
 def _leave_note(ground: AppContext, started_by: str) -> None:
     """By which it is found from its first moment to its last, whoever started it."""
     file = notes_folder(ground) / f"{SERVER}{ground.loaded.settings.server.port}"
-    note = HeldNote(file)
+    note = PidFile(file)
     if not note.take() and not _taken_over(note, file, ground.server_url):
         _log.warning("another server of this installation has the same port, elsewhere")
         return
@@ -135,7 +135,7 @@ def _leave_note(ground: AppContext, started_by: str) -> None:
     )
 
 
-def _taken_over(note: HeldNote, file: Path, url: str) -> bool:
+def _taken_over(note: PidFile, file: Path, url: str) -> bool:
     """From one that was at our address, which is ours now: it is about to end. Beside it nobody
     would find us, and at its end it would take our private socket along."""
     told = living_note(file)
@@ -175,7 +175,7 @@ async def _serve(
     import uvicorn
 
     from portico.adapters.postgres.transaction import open_pool
-    from portico.interfaces.http.app import AskedServer, LineProtocol
+    from portico.interfaces.http.app import GracefulServer, LineProtocol
 
     settings = ground.loaded.settings
     await _bring_up_to_date(ground)
@@ -198,7 +198,7 @@ async def _serve(
     announce(f"{address}, known as {known_as}" if known_as else address)
     _log.info("Portico %s serves on %s, process %d", ground.version, address, os.getpid())
     collect_rarely()
-    await AskedServer(config, last_call.start).serve(sockets=listeners)
+    await GracefulServer(config, last_call.start).serve(sockets=listeners)
     _log.info("stopped as asked")
 
 
@@ -216,7 +216,7 @@ async def _bring_up_to_date(ground: AppContext) -> None:
 def app(  # noqa: PLR0915 # what is put together, one by one
     ground: AppContext, pool: "AsyncConnectionPool[Connection]", observing: "Observing"
 ) -> "ASGIApp":
-    from portico.adapters.dbos.deferred_queue import LateLine
+    from portico.adapters.dbos.deferred_queue import DeferredQueue
     from portico.adapters.postgres.bus import PostgresBus
     from portico.adapters.postgres.embedded.server import Healer
     from portico.adapters.postgres.transaction import Transactions
@@ -276,7 +276,11 @@ def app(  # noqa: PLR0915 # what is put together, one by one
 
     watch_pool(pool.get_stats)
     slow = SlowCalls("portico.postgres", thresholds(ground), transaction_took)
-    bus, line, clock = PostgresBus(store.addresses.app, system_entropy), LateLine(), SystemClock()
+    bus, line, clock = (
+        PostgresBus(store.addresses.app, system_entropy),
+        DeferredQueue(),
+        SystemClock(),
+    )
     secret_doors = SecretDependencies(ground)
     transactions = Transactions(pool, slow)
     auditing = open_audit(ground, transactions)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from portico.adapters.crypto import RingVault
-from portico.adapters.dbos.deferred_queue import LateLine
+from portico.adapters.dbos.deferred_queue import DeferredQueue
 from portico.adapters.mcp.secrets import NOBODY, SecretResolver
 from portico.adapters.postgres.transaction import Transactions
 from portico.engine.core.runs import Cleaning, as_it_is
@@ -24,7 +24,7 @@ class SharedDependencies:
     """Only the very secrets that are known, whatever else looks like one."""
     vault: Vault = field(default_factory=lambda: RingVault(None))
     """Closed, unless somebody brings its keys."""
-    queue: RunQueue = field(default_factory=LateLine)
+    queue: RunQueue = field(default_factory=DeferredQueue)
     """Where runs are put to be carried out; until somebody brings one, they are found there."""
     keeper: SecretResolver = NOBODY
     """Of the secrets that servers of tools are given."""

@@ -41,7 +41,7 @@ _LAST: Final = 10.0
 
 
 @dataclass(frozen=True)
-class GroundKeeping:
+class AppSupervision:
     app: AppContext
 
     def servers(self) -> Sequence[Running]:

@@ -60,7 +60,7 @@ _MARKS: Final = ("portico.toml", "client.key", "secrets", "postgres-locks")
 
 
 @dataclass(frozen=True)
-class GroundUninstalling:
+class AppUninstalling:
     app: AppContext
 
     def connected(self) -> Sequence[ConnectedClient]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from portico.adapters.cross_domain.space_cleanup import SpaceLeavings
 from portico.adapters.crypto import AesSivSeal
-from portico.adapters.dbos.deferred_queue import LateLine
+from portico.adapters.dbos.deferred_queue import DeferredQueue
 from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.checks import Readiness
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
@@ -285,7 +285,7 @@ class Shared:
     """What the use cases have in common with what else goes on in the same process."""
 
     bus: Bus = field(default_factory=InlineBus)
-    queue: RunQueue = field(default_factory=LateLine)
+    queue: RunQueue = field(default_factory=DeferredQueue)
     """Until somebody brings a line, whoever joins is found in the store by those who have one."""
     kinds: Kinds = field(default_factory=lambda: Kinds([]))
     metrics_text: Callable[[], Awaitable[str]] = nothing_measured

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from portico.adapters.cross_domain.tool_servers import WorkflowRunning
-from portico.adapters.inline import BellLog, InlineBus, InlineLine, InlineRuns
+from portico.adapters.inline import BellLog, InlineBus, InlineRunQueue, InlineRuns
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
-from portico.adapters.postgres.transaction import BusAfterCommit, LineAfterCommit
+from portico.adapters.postgres.transaction import BusAfterCommit, EnqueueAfterCommit
 from portico.app.guard_wiring import ApprovalDependencies
 from portico.app.run_workers import CALLING, starting
 from portico.app.shared_dependencies import SharedDependencies
 from portico.engine.core.runs import Cleaning, QueueConfig, as_it_is
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.ports import Bus, Journal
 from portico.engine.runs import Kind, Kinds
 from portico.gateway.calls import CallTool
@@ -38,7 +38,7 @@ from portico.learning.suggestions import TakeSuggestion
 from portico.settings.gateway import WorkflowsSettings
 from portico.workflows.control import (
     CancelWorkflow,
-    FindBegun,
+    FindInFlight,
     ForkWorkflow,
     ResolveStep,
     ResumeWorkflow,
@@ -145,9 +145,9 @@ class WorkflowDependencies:
         )
         return Kind(name=WORKFLOW, work=work)
 
-    def inline_leg(self, kinds: Sequence[Kind]) -> RunLeg:
+    def inline_leg(self, kinds: Sequence[Kind]) -> RunActivation:
         """What carries out the runs of this process alone."""
-        return RunLeg(
+        return RunActivation(
             journal=self.inline_journal,
             bus=self.engines.inline.bus,
             kinds=Kinds(kinds),
@@ -172,7 +172,7 @@ class WorkflowDependencies:
             expressions=self.expressions,
             schemas=self.schemas,
         )
-        find_begun = FindBegun(
+        find_begun = FindInFlight(
             approvals=self.approvals.approvals, history=self.history, clock=self.clock
         )
         return WorkflowUseCases(
@@ -227,7 +227,7 @@ _SELDOM = 60.0
 @dataclass(frozen=True, slots=True)
 class InlineEngine:
     runs: InlineRuns
-    line: InlineLine
+    line: InlineRunQueue
     bus: InlineBus
 
     async def run(self, doors: WorkflowDependencies, kinds: Sequence[Kind]) -> None:
@@ -239,7 +239,7 @@ class InlineEngine:
 def inline_engine(clock: Clock, entropy: Entropy) -> InlineEngine:
     bus = InlineBus()
     runs = InlineRuns(clock, entropy, bus, BellLog(bus), most=_REMEMBERED)
-    line = InlineLine([QueueConfig(name="runs")], clock, look=_SELDOM)
+    line = InlineRunQueue([QueueConfig(name="runs")], clock, look=_SELDOM)
     return InlineEngine(runs, line, bus)
 
 
@@ -259,7 +259,7 @@ def inline_side(engine: InlineEngine, clock: Clock, entropy: Entropy) -> EngineS
 def open_workflows(
     settings: WorkflowsSettings,
     outside: SharedDependencies,
-    line: LineAfterCommit,
+    line: EnqueueAfterCommit,
     side: "PlanGatewayDependencies",
     inline: InlineEngine,
 ) -> WorkflowDependencies:

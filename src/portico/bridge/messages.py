@@ -287,7 +287,7 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookBack:
+class ReadBack:
     messages: Messages
     taint: TaintRecorder
     cursors: Cursors

@@ -58,7 +58,7 @@ from portico.debate.core.questions import QuestionKind
 from portico.debate.core.vote_weights import nearness
 from portico.debate.core.votes import Panel
 from portico.debate.debaters import PAID, AskDebater, DebaterQuestion
-from portico.debate.guests import HearGuests
+from portico.debate.guests import CollectGuestAnswers
 from portico.debate.ports import (
     Blackboard,
     BudgetLedger,
@@ -118,7 +118,7 @@ KNOWN_MOST = 500
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldDebate:
     ask_voice: AskDebater
-    hear_guests: HearGuests
+    hear_guests: CollectGuestAnswers
     compare: CompareAnswers
     blackboard: Blackboard
     budget_ledger: BudgetLedger

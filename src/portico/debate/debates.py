@@ -443,7 +443,7 @@ def _entry(debate: Debate) -> AuditEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenDebate:
+class DebateAccess:
     blackboard: Blackboard
     tasks: DebateContexts
 
@@ -516,7 +516,7 @@ class QueryDebates:
         return await self.outcomes.of(caller, which)
 
     async def _seen(self, caller: Principal, which: DebateId) -> tuple[Principal, WholeDebate]:
-        return await SeenDebate(blackboard=self.blackboard, tasks=self.tasks)(caller, which)
+        return await DebateAccess(blackboard=self.blackboard, tasks=self.tasks)(caller, which)
 
     async def _read(self, caller: Principal, found: Sequence[Debate]) -> None:
         """Before any of it is handed out."""
@@ -535,7 +535,7 @@ class RemoveDebate:
     async def __call__(self, caller: Principal, which: DebateId) -> None:
         """Raises `NotPermitted`, `DebateNotFound`, `InvalidDebate`."""
         require_scope(caller, Scope.DEBATES_RUN)
-        see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
+        see = DebateAccess(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see.own(caller, which)
         its = whole.debate
         if not its.status.over:
@@ -563,7 +563,7 @@ class ShareDebate:
         """As secret as it is; nothing goes down by it. Raises `NotPermitted`, `DebateNotFound`,
         `InvalidDebate`."""
         require_scope(caller, Scope.DEBATES_RUN)
-        see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
+        see = DebateAccess(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see.own(caller, which)
         if whole.debate.project is None:
             raise InvalidDebate(
@@ -595,7 +595,7 @@ class StopDebate:
         """As it is then: it ends by itself, a moment later. A part is stopped with its analysis.
         Raises `NotPermitted`, `DebateNotFound`, `DebateOver`."""
         require_scope(caller, Scope.DEBATES_RUN)
-        see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
+        see = DebateAccess(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see.own(caller, which)
         its = whole.debate
         if its.status.over:
@@ -650,13 +650,13 @@ _REPEATS: Final = 8
 often than this hears a new answer each time, and finds no debate of theirs by it."""
 
 
-class DebateStarter(Protocol):
+class StartsDebates(Protocol):
     async def __call__(self, caller: Principal, wish: DebateSpec) -> StartedDebate: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskInChat:
-    start_debate: DebateStarter
+    start_debate: StartsDebates
 
     async def __call__(self, caller: Principal, wish: DebateSpec, *, again: bool) -> Debate:
         """`again`: the program repeats itself, since it did not hear the answer. What is over has

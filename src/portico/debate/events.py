@@ -9,7 +9,7 @@ from portico.debate.conduct import ended_of
 from portico.debate.core.conduct import noted, status_of
 from portico.debate.core.debates import Debate, DebateId, DebateStatus
 from portico.debate.core.events import DebateEnded, DebaterAnswered, DebateStreamItem
-from portico.debate.debates import SeenDebate
+from portico.debate.debates import DebateAccess
 from portico.debate.ports import Blackboard, DebateContexts, DebateEventSink
 from portico.engine.ports import RunQueries
 from portico.guard.core.principals import Scope
@@ -36,7 +36,7 @@ class FollowDebate:
         """From where one left off, to its end, which is always told. Whoever follows it has read
         what is in it by then. Raises `NotPermitted`, `DebateNotFound`, `InvalidCursor`."""
         require_scope(caller, Scope.DEBATES_READ)
-        see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
+        see = DebateAccess(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see(caller, which)
         answered: set[tuple[str, int]] = set()
         read = whole.debate.label

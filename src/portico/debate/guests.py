@@ -223,7 +223,7 @@ _SELDOM: Final = timedelta(seconds=15)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HearGuests:
+class CollectGuestAnswers:
     seats: Seats
     blackboard: Blackboard
     ask_voice: AskDebater

@@ -15,7 +15,7 @@ from portico.debate.core.debates import (
 from portico.debate.core.errors import InvalidDebate
 from portico.debate.core.questions import QuestionKind
 from portico.debate.core.vote_weights import matched
-from portico.debate.debates import SeenDebate
+from portico.debate.debates import DebateAccess
 from portico.debate.ports import Blackboard, DebateContexts, Outcomes, Promotion
 from portico.guard.core.audit import AuditEntry
 from portico.guard.core.principals import Scope
@@ -38,7 +38,7 @@ class MarkOutcome:
     async def __call__(self, caller: Principal, which: DebateId, wish: OutcomeSpec) -> Outcome:
         """The newest counts. Raises `NotPermitted`, `DebateNotFound`, `InvalidDebate`."""
         require_scope(caller, Scope.DEBATES_RUN)
-        see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
+        see = DebateAccess(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see(caller, which)
         key, shown, right = _meant(whole, wish)
         outcome = Outcome(
@@ -148,7 +148,7 @@ class PromoteDebate:
         """What is asked of that person. Raises `NotPermitted`, `DebateNotFound`, `InvalidDebate`,
         `NotLower`, `TooManyPendingApprovals`."""
         require_scope(caller, Scope.DEBATES_RUN)
-        see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
+        see = DebateAccess(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see.own(caller, which)
         if not whole.debate.status.over:
             raise InvalidDebate(f"{which} is not over yet.", "Wait for its end, or stop it.")

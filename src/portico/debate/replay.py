@@ -22,7 +22,7 @@ from portico.debate.core.errors import InvalidDebate, NothingToReplay
 from portico.debate.core.panel import panel_of
 from portico.debate.core.questions import Rules, rules_of
 from portico.debate.core.replay import Rehearsal
-from portico.debate.debates import SeenDebate
+from portico.debate.debates import DebateAccess
 from portico.debate.ports import Blackboard, DebateContexts, Logs, Outcomes
 from portico.guard.core.principals import Scope
 from portico.guard.principals import require_scope
@@ -43,7 +43,7 @@ class ReplayDebate:
         """By what was known of the voices when it began. Raises `NotPermitted`, `DebateNotFound`,
         `InvalidDebate`, `NothingToReplay`."""
         require_scope(caller, Scope.DEBATES_READ)
-        see = SeenDebate(blackboard=self.blackboard, tasks=self.tasks)
+        see = DebateAccess(blackboard=self.blackboard, tasks=self.tasks)
         caller, whole = await see(caller, which)
         _check(whole, wish)
         its = whole.debate

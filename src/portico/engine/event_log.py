@@ -576,7 +576,7 @@ class TextStream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TellText:
+class StreamText:
     log: EventLog
     say: Callable[[SpaceId, EphemeralEvent], None]
     clock: Clock

@@ -596,7 +596,7 @@ class _Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunLeg:
+class RunActivation:
     journal: Journal
     bus: Bus
     kinds: Kinds

@@ -24,7 +24,7 @@ _REMEMBERED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TellPeople:
+class NotifyPeople:
     log: EventLog
     contexts: Contexts
     clock: Clock

@@ -46,7 +46,7 @@ class Diagnose:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HouseStatus:
+class InstallationStatus:
     store: StoreStatus
     boxes: Sequence[Report] | None
     """Of each box that was tried, in the order of trying; None while they are being tried."""
@@ -60,11 +60,11 @@ class ShowStatus:
     boxes: Callable[[], Sequence[Report] | None]
     secrets_in: Callable[[], Awaitable[str | None]]
 
-    async def __call__(self, caller: Principal) -> HouseStatus:
+    async def __call__(self, caller: Principal) -> InstallationStatus:
         """Raises `NotPermitted`."""
         require_scope(caller, Scope.STATUS_READ)
         store, secrets = await self.store_status(), await self.secrets_in()
-        return HouseStatus(store=store, boxes=self.boxes(), secrets=secrets)
+        return InstallationStatus(store=store, boxes=self.boxes(), secrets=secrets)
 
     async def ready(self) -> None:
         """Raises `StoreUnavailable` unless everything is. Without a box one can still do much."""

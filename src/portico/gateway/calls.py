@@ -421,7 +421,7 @@ class ListCalls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowFigures:
+class ShowCallStats:
     history: CallHistory
     servers: Servers
     clock: Clock
@@ -437,7 +437,7 @@ class ShowFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowOwnFigures:
+class ShowOwnCallStats:
     """How the caller's own calls went, for which nobody needs a right to look at others'."""
 
     history: CallHistory

@@ -263,7 +263,7 @@ class BeginLogin:
 
 
 @dataclass(frozen=True, slots=True)
-class LoginAhead:
+class PendingLogin:
     """What somebody is about to do, if they go on."""
 
     server: str
@@ -279,21 +279,21 @@ class LoginAhead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowLoginAhead:
+class ShowPendingLogin:
     """A link can be sent to anybody; who opens it has to see whom it was made for."""
 
     logins: Logins
     principals: Principals
     clock: Clock
 
-    async def __call__(self, state: str) -> LoginAhead:
+    async def __call__(self, state: str) -> PendingLogin:
         """Raises `LoginUnknown`."""
         attempt = await self.logins.find(digest_of(state), self.clock.now())
         if attempt is None:
             raise LoginUnknown
         place = attempt.place
         holder = await self.principals.get(place.holder, place.principal)
-        return LoginAhead(
+        return PendingLogin(
             server=place.name,
             server_url=place.url,
             principal=holder.name,

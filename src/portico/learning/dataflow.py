@@ -32,7 +32,7 @@ from portico.learning.core.dataflow import (
     texts_to_embed,
 )
 from portico.learning.core.dataflow_fields import Flows, Meanings, Parameter, StepSignature
-from portico.learning.observation import MOST_FLOWS, SeenFlows, known_flows
+from portico.learning.observation import MOST_FLOWS, ObservedFlows, known_flows
 from portico.workflows.core.plan import Expressions, InvalidPlan, Plan, PlanDiagnostic, graph_of
 from portico.workflows.core.plan_documents import read_plan, with_edges
 
@@ -133,7 +133,7 @@ class ProposeEdges:
     catalogues: Catalogs
     known_shapes: KnownShapes
     find_producers: FindProducers
-    flows: SeenFlows
+    flows: ObservedFlows
     embedder: Embedder
     expressions: Expressions
 

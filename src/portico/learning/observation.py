@@ -28,7 +28,7 @@ from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 from portico.learning.core.dataflow_fields import Flow, Flows
 from portico.learning.core.observation import Count, CountKey, Increment, LabelModel, added_up
-from portico.learning.core.observed_calls import IDLE, LONGEST, Predicted, SeenCall, seen_call
+from portico.learning.core.observed_calls import IDLE, LONGEST, ObservedCall, Predicted, seen_call
 from portico.learning.core.observed_values import own_values, parameters_of
 from portico.learning.core.prefetch_cache import ContextKey, place_of
 from portico.learning.core.provenance import Trace, came_from, gave, took
@@ -85,7 +85,7 @@ class Called:
     def tool(self) -> ToolPlace:
         return ToolPlace(self.server.id, ToolRef.parse(self.access_request.target.tool).name)
 
-    def seen(self, shelf: CatalogSnapshot) -> SeenCall:
+    def seen(self, shelf: CatalogSnapshot) -> ObservedCall:
         found = shelf.tools.get(ToolRef.parse(self.access_request.target.tool))
         schema = {} if found is None else found.definition.input_schema
         return seen_call(
@@ -111,7 +111,7 @@ _TASKS: Final = 100
 class Foretelling(Protocol):
     """What one task has done and said, and what it will probably do next."""
 
-    def saw(self, call: SeenCall, layer: LabelModel) -> Sequence[Increment]: ...
+    def saw(self, call: ObservedCall, layer: LabelModel) -> Sequence[Increment]: ...
 
     def told(self, text: str) -> None: ...
 
@@ -176,7 +176,7 @@ class TrackedContexts:
                 self.forget(task.caller)
 
 
-class SeenFlows(Protocol):
+class ObservedFlows(Protocol):
     """Which results became which arguments, counted."""
 
     async def learn(self, caller: Principal, passed: Mapping[Passed, int]) -> None:
@@ -246,12 +246,12 @@ class _Learnt:
 
 
 @dataclass(slots=True, kw_only=True)
-class Lessons:
+class CallObservations:
     """A call pays for nothing but being noted; when more are made than can be learnt from, some
     are not learnt from."""
 
     shapes: Shapes
-    flows: SeenFlows
+    flows: ObservedFlows
     edges: EdgeNotes
     contexts: Contexts
     clock: Clock
@@ -425,7 +425,7 @@ class EdgeStore(Protocol):
         ...
 
 
-class LearntCounts(Protocol):
+class LearnedCounts(Protocol):
     """Counters of one (space, label); it knows nothing of what they count."""
 
     async def learn(
@@ -490,7 +490,7 @@ class _Labels:
 
 @dataclass(slots=True, kw_only=True)
 class LabelModels:
-    counts: LearntCounts
+    counts: LearnedCounts
     clock: Clock
     every: timedelta = timedelta(seconds=2)
     again: timedelta = timedelta(minutes=5)

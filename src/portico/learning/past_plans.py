@@ -49,7 +49,7 @@ _log: Final = logging.getLogger("portico.gateway.suggest.plan_lessons")
 
 
 @dataclass(slots=True, kw_only=True)
-class PlanLessons:
+class PlanObservations:
     catalogues: Catalogs
     past: PastPlanStore
     graphs: Graphs

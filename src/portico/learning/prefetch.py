@@ -74,7 +74,7 @@ from portico.learning.core.prefetch_gates import (
 from portico.learning.observation import (
     Called,
     LabelModels,
-    LearntCounts,
+    LearnedCounts,
     StatedIntent,
     Task,
     TrackedContexts,
@@ -548,7 +548,7 @@ class _Noted:
 
 @dataclass(slots=True, kw_only=True)
 class PrefetchRecorder:
-    counts: LearntCounts
+    counts: LearnedCounts
     servers: Servers
     news: PrefetchEvents
     meter: PrefetchMeter
@@ -714,7 +714,7 @@ class PrefetchDetails:
 class ShowPrefetch:
     board: Switchboard
     servers: Servers
-    counts: LearntCounts
+    counts: LearnedCounts
 
     async def __call__(self, caller: Principal) -> PrefetchDetails:
         """Of what the caller may know of. Raises `NotPermitted`."""
@@ -732,8 +732,8 @@ class ShowPrefetch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListAheadEdges:
-    counts: LearntCounts
+class ListPrefetchEdges:
+    counts: LearnedCounts
     catalogues: Catalogs
     metrics: PrefetchRecorder
 
@@ -748,7 +748,7 @@ class ListAheadEdges:
 
 
 async def _counted(
-    counts: LearntCounts, caller: Principal, kinds: Sequence[str]
+    counts: LearnedCounts, caller: Principal, kinds: Sequence[str]
 ) -> Sequence[tuple[CountKey, Count]]:
     found: list[tuple[CountKey, Count]] = []
     for label in await counts.labels(caller):

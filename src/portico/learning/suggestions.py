@@ -74,7 +74,7 @@ from portico.learning.core.suggestions import (
     nothing_sure,
     suggest,
 )
-from portico.learning.observation import MOST_FLOWS, Names, SeenFlows, known_flows
+from portico.learning.observation import MOST_FLOWS, Names, ObservedFlows, known_flows
 from portico.learning.tool_graph import Graphs
 from portico.workflows.core.plan import Expressions, Plan
 from portico.workflows.core.plan_documents import plan_document, read_plan
@@ -256,7 +256,7 @@ class GatherEvidence:
     look_up: RankTools
     past: PastPlanStore
     graphs: Graphs
-    flows: SeenFlows
+    flows: ObservedFlows
     embedder: Embedder
 
     async def __call__(self, caller: Principal, intent: str, task: Label) -> Evidence:

@@ -29,8 +29,8 @@ from portico.learning.core.tool_graph import (
     Community,
     EdgeSightings,
     Fed,
-    GraphFigures,
     GraphMath,
+    GraphMetrics,
     Hop,
     KnownEdges,
     KnownGraph,
@@ -42,7 +42,7 @@ from portico.learning.core.tool_graph import (
     graph_figures,
     node_link,
 )
-from portico.learning.observation import EdgeStore, SeenFlows, at_label
+from portico.learning.observation import EdgeStore, ObservedFlows, at_label
 
 # The edges that one clearance may know of, and graphs of them for what each caller is offered.
 
@@ -198,7 +198,7 @@ class Graphs:
     from time to time for what other processes have learnt."""
 
     book: EdgeStore
-    flows: SeenFlows
+    flows: ObservedFlows
     catalogues: Catalogs
     math: GraphMath
     clock: Clock
@@ -368,11 +368,11 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowGraphFigures:
+class ShowGraphMetrics:
     graphs: Graphs
     catalogues: Catalogs
 
-    async def __call__(self, caller: Principal) -> GraphFigures:
+    async def __call__(self, caller: Principal) -> GraphMetrics:
         require_scope(caller, Scope.TOOLS_READ)
         shelf = await self.catalogues.offered(caller)
         graph = await self.graphs.explained(caller)

@@ -309,7 +309,7 @@ class _Speaking:
         self.thought += len(piece)
 
 
-class MemoryTalk:
+class MemoryAgentEvents:
     """All that was told of each run, in order."""
 
     def __init__(self) -> None:

@@ -246,7 +246,7 @@ class ScriptedApprovalRuns:
 
 
 @dataclass(slots=True)
-class ApprovalsTold:
+class RecordedApprovalEvents:
     told: list[tuple[str, ApprovalId]] = field(default_factory=list)
 
     async def publish(self, caller: Principal, what: str, approval: Approval) -> None:  # noqa: ARG002 # anybody's

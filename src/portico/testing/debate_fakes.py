@@ -178,7 +178,7 @@ class MemoryDebateTasks:
         await self._contexts.raise_taint(caller, label, untrusted=untrusted)
 
 
-class MemoryDebateTalk:
+class MemoryDebateEvents:
     """All that was told of each debate, in order; what was spoken live beside it."""
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ from portico.kernel.label import Label, Level
 from portico.learning.core.prefetch import WasteReason
 from portico.learning.core.prefetch_gates import PrefetchLimits
 from portico.sandbox.requests import Interpreter
-from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedApprovalRuns
+from portico.testing.approvals import MemoryApprovals, RecordedApprovalEvents, ScriptedApprovalRuns
 from portico.testing.engine import MemoryEventLog
 from portico.testing.gateway import (
     MemoryCallHistory,
@@ -58,9 +58,9 @@ from portico.testing.guard import (
 )
 from portico.testing.learning import (
     MemoryEdgeStore,
-    MemoryLearntCounts,
+    MemoryLearnedCounts,
+    MemoryObservedFlows,
     MemoryPastPlans,
-    MemorySeenFlows,
     MemoryShapes,
     MemorySuggestions,
 )
@@ -113,7 +113,7 @@ def memory_ahead(
     return PrefetchDependencies(
         terms=terms or PrefetchLimits(),
         settings=MemorySpaceSettings(world),
-        counts=MemoryLearntCounts(world),
+        counts=MemoryLearnedCounts(world),
         log=MemoryEventLog(world, bus, clock),
         bus=bus,
         meter=MemoryPrefetchMeter(),
@@ -245,7 +245,7 @@ def memory_gateway(  # noqa: PLR0913 # a double each
         waiters=RunsThatWait(engine.runs),
         approvals=MemoryApprovals(world),
         approval_runs=errands or ScriptedApprovalRuns(),
-        news=ApprovalsTold(),
+        news=RecordedApprovalEvents(),
         rules=policy.rules,
         contexts=contexts,
         key_ring=MemoryKeyRing(world),
@@ -286,7 +286,7 @@ def memory_gateway(  # noqa: PLR0913 # a double each
         tool_usage=MemoryToolUsageStore(world),
         learning=LearningDependencies(
             shapes=MemoryShapes(world),
-            flows=MemorySeenFlows(world),
+            flows=MemoryObservedFlows(world),
             edges=MemoryEdgeStore(world),
         ),
         ahead=memory_ahead(world, bus, clock, ahead),

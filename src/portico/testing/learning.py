@@ -25,7 +25,7 @@ from portico.learning.core.suggestions import (
     SuggestionNotFound,
 )
 from portico.learning.core.tool_graph import KnownEdges, Sightings, ToolEdge
-from portico.learning.observation import EdgeNotes, Lessons
+from portico.learning.observation import CallObservations, EdgeNotes
 from portico.learning.tool_graph import Graphs
 from portico.testing.guard import MemoryTaskContexts
 from portico.testing.memory_store import BEGINNING, InMemoryStore, RowRefused, SeededEntropy
@@ -54,7 +54,7 @@ class MemoryShapes:
         }
 
 
-class MemorySeenFlows:
+class MemoryObservedFlows:
     def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 
@@ -98,11 +98,11 @@ class NotedEdges:
 
 def some_lessons(
     clock: Clock, world: InMemoryStore | None = None, edges: EdgeNotes | None = None
-) -> Lessons:
+) -> CallObservations:
     world = world or InMemoryStore()
-    return Lessons(
+    return CallObservations(
         shapes=MemoryShapes(world),
-        flows=MemorySeenFlows(world),
+        flows=MemoryObservedFlows(world),
         edges=edges or NotedEdges(),
         contexts=MemoryTaskContexts(world),
         clock=clock,
@@ -113,7 +113,7 @@ def some_lessons(
 def some_graphs(world: InMemoryStore, catalogues: Catalogs, clock: Clock) -> Graphs:
     return Graphs(
         book=MemoryEdgeStore(world),
-        flows=MemorySeenFlows(world),
+        flows=MemoryObservedFlows(world),
         catalogues=catalogues,
         math=RustGraphMath(),
         clock=clock,
@@ -161,7 +161,7 @@ class MemoryEdgeStore:
                 del self._world.edges[place]
 
 
-class MemoryLearntCounts:
+class MemoryLearnedCounts:
     def __init__(self, world: InMemoryStore) -> None:
         self._world = world
 

@@ -154,7 +154,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindBegun:
+class FindInFlight:
     approvals: Approvals
     history: CallHistory
     clock: Clock
@@ -246,7 +246,7 @@ class CancelWorkflow:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeWorkflow:
     engines: Engines
-    find_begun: FindBegun
+    find_begun: FindInFlight
     withdraw: WithdrawApproval
     contexts: Contexts
     audit: Audit
@@ -333,7 +333,7 @@ _UNKNOWN: Final = Outcome.UNCERTAIN
 class ForkWorkflow:
     engines: Engines
     admit: AdmitPlan
-    find_begun: FindBegun
+    find_begun: FindInFlight
     contexts: Contexts
     expressions: Expressions
     audit: Audit

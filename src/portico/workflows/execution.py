@@ -120,7 +120,7 @@ StepResult = Succeeded | Sequence[Succeeded | None]
 
 
 @dataclass(slots=True, kw_only=True)
-class GivenTo:
+class StepArguments:
     """One step."""
 
     acting: Acting
@@ -323,13 +323,13 @@ class CarryOut:
                 self._short = True
                 return LeftOut(why)
 
-    async def _wanted(self, step: Step, given: GivenTo) -> bool:
+    async def _wanted(self, step: Step, given: StepArguments) -> bool:
         async def action(_key: str) -> JsonValue:
             return await given.wanted()
 
         return bool(await self.acting.durable.step(f"{self.call(step.id)}~when", action))
 
-    async def _for_each(self, step: Step, given: GivenTo) -> End:
+    async def _for_each(self, step: Step, given: StepArguments) -> End:
         async def action(_key: str) -> JsonValue:
             return len(await given.items())
 
@@ -353,7 +353,9 @@ class CarryOut:
         await durable.publish(f"{name}:done", "workflow.step_done", facts)
         return Done()
 
-    async def _items(self, step: Step, given: GivenTo, many: int) -> Sequence[calls.CallResult]:
+    async def _items(
+        self, step: Step, given: StepArguments, many: int
+    ) -> Sequence[calls.CallResult]:
         """With one that failed, no other begins, unless it may be left out. Raises
         `DependencyUnavailable`."""
         failed: list[str] = []
@@ -408,13 +410,13 @@ class CarryOut:
         facts: JsonObject = {"step": name, "code": code}
         await self.acting.durable.publish(f"{name}:failed", "workflow.step_failed", facts)
 
-    def _given_to(self, step: Step, names: Sequence[str]) -> GivenTo:
+    def _given_to(self, step: Step, names: Sequence[str]) -> StepArguments:
         sources = {
             name: self._held[source]
             for name in dict.fromkeys(names)
             if name in self._steps and (source := self.progress.source(name)) is not None
         }
-        return GivenTo(
+        return StepArguments(
             acting=self.acting,
             step=step,
             inputs=self.inputs,

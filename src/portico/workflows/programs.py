@@ -92,7 +92,7 @@ from portico.workflows.run_context import (
     asker_of,
     needed,
 )
-from portico.workflows.run_queries import ToldValues, may_look, status_of, without_values
+from portico.workflows.run_queries import CallerValues, may_look, status_of, without_values
 from portico.workflows.step_calls import CalledWith, CallSpec
 
 
@@ -144,7 +144,7 @@ class ShowProgram:
         report = await self._standing(caller, found, side, journal)
         if not mine:
             return replace(report, whole=without_values(report.whole))
-        values = ToldValues(caller, found.label, side.outputs(), self.contexts)
+        values = CallerValues(caller, found.label, side.outputs(), self.contexts)
         whole = await values.with_words(report.whole)
         steps = await self.called_with(caller, found, journal, whole.steps)
         if any(step.called_with for step in steps):  # which may say what the run has read

@@ -104,7 +104,7 @@ _MOST_WORDS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class ToldValues:
+class CallerValues:
     caller: Principal
     label: Label
     """Of the run."""
@@ -217,7 +217,7 @@ class ShowWorkflow:
         report = await self._reported(caller, found, side, journal)
         if not mine or not _may_use_all(caller, report):
             return without_values(report)
-        values = ToldValues(caller, found.label, side.outputs(), self.contexts)
+        values = CallerValues(caller, found.label, side.outputs(), self.contexts)
         report = await self._with_output(await values.with_words(report), values)
         if any(step.state is StepStatus.UNCERTAIN for step in report.steps):
             report = await self._with_unknown(caller, found, journal, report)
@@ -319,7 +319,7 @@ class ShowWorkflow:
             await self.contexts.raise_taint(caller, run.label, untrusted=True)
         return replace(report, steps=steps)
 
-    async def _with_output(self, report: WorkflowReport, values: ToldValues) -> WorkflowReport:
+    async def _with_output(self, report: WorkflowReport, values: CallerValues) -> WorkflowReport:
         size, handle = report.output_size, report.output_handle
         if handle is None or size is None or size > self.output_characters:
             return report

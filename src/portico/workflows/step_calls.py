@@ -183,7 +183,7 @@ _MOST_PROGRESS: Final = 100
 
 
 @dataclass(slots=True)
-class ProgressLine:
+class ProgressChannel:
     """The gateway's `ClientChannel` of a call that nobody listens to: its server can ask nobody,
     and its words stay unsaid, since others read the events of a run than those who may read its
     values."""
@@ -280,7 +280,7 @@ class _Attempt:
     wish: CallSpec
     name: str
     claim: CallClaim
-    line: ProgressLine
+    line: ProgressChannel
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +309,7 @@ class MakeCall:
 
         async def action(_key: str) -> JsonValue:
             claim = claim_of(acting.durable.run, name, acting.durable.leg)
-            line = ProgressLine(acting.durable, name, acting.clock)
+            line = ProgressChannel(acting.durable, name, acting.clock)
             attempt = _Attempt(acting, wish, name, claim, line)
             if await self._begun(attempt):
                 return await self._found(attempt)

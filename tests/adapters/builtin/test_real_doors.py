@@ -23,8 +23,8 @@ from portico.adapters.builtin.server import (
 from portico.adapters.confined_files import FolderFiles
 from portico.adapters.egress.client import GuardedWeb, guarded_client
 from portico.adapters.egress.dialer import Dialer
-from portico.adapters.sandbox.bubblewrap import BubblewrapBox
-from portico.adapters.sandbox.landlock import LandlockBox
+from portico.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from portico.adapters.sandbox.landlock import LandlockSandbox
 from portico.adapters.sandbox.runner import account_for
 from portico.app.gateway_wiring import Limits, assemble_gateway
 from portico.gateway.core.calls import ToolResult, Verb
@@ -82,9 +82,9 @@ def root() -> Iterator[Path]:
         yield data / "workspaces"
 
 
-@pytest.fixture(params=[BubblewrapBox, LandlockBox])
+@pytest.fixture(params=[BubblewrapSandbox, LandlockSandbox])
 def real(request: pytest.FixtureRequest, root: Path) -> Real:
-    if request.param is BubblewrapBox and shutil.which("bwrap") is None:
+    if request.param is BubblewrapSandbox and shutil.which("bwrap") is None:
         pytest.skip("bubblewrap is not installed")
     box = request.param(
         hidden=[root.parent], lent=[root], run_as="nobody", dialer=Dialer(), report=HOLDS

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from portico.adapters.cross_domain import event_sinks
 from portico.adapters.cross_domain.debaters import DebateMaterial, ModelDebaters, family_of
-from portico.adapters.cross_domain.event_sinks import WORDING, DebateTalk
+from portico.adapters.cross_domain.event_sinks import WORDING, DebateEventLog
 from portico.adapters.cross_domain.promotion import LetOut, let_out
 from portico.adapters.cross_domain.run_contexts import DebateTasks
 from portico.adapters.crypto import AesSivSeal
@@ -425,7 +425,7 @@ SEAL = AesSivSeal.from_pepper(b"pepper")
 @dataclass
 class Table:
     doors: Doors
-    talk: DebateTalk
+    talk: DebateEventLog
     root: Principal
     debate: Debate
 
@@ -452,7 +452,7 @@ async def table(monkeypatch: pytest.MonkeyPatch) -> Table:
     root = await cleared_root(doors)
     debate = a_debate(root, private=False)
     await doors.debates.add(root, debate)
-    talk = DebateTalk(
+    talk = DebateEventLog(
         log=doors.event_log,
         tails=Tails(log=doors.event_log, bus=doors.bus, seal=SEAL, wording=WORDING),
         encrypt=SEAL,

@@ -13,7 +13,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from portico.adapters.dbos import engine as dbos_worker
-from portico.adapters.dbos.deferred_queue import LateLine
+from portico.adapters.dbos.deferred_queue import DeferredQueue
 from portico.adapters.dbos.engine import DbosWorker, take_one
 from portico.adapters.dbos.tables import DbosTables
 from portico.adapters.postgres.addresses import Addresses
@@ -441,7 +441,7 @@ class Noted:
 
 @pytest.mark.postgres
 async def test_whoever_joins_before_there_is_a_line_is_put_there_when_it_comes() -> None:
-    late, line = LateLine(), Noted()
+    late, line = DeferredQueue(), Noted()
     legs = [Activation(RunId.mint(BEGINNING, SeededEntropy(n)), 1) for n in range(3)]
     turns = [QueuedActivation(leg, QueuePlacement()) for leg in legs]
 

@@ -13,7 +13,11 @@ from datetime import timedelta
 
 import pytest
 
-from portico.adapters.egress.approval_webhook import ApprovalWebhook, NewsByWebhook, signature
+from portico.adapters.egress.approval_webhook import (
+    ApprovalWebhook,
+    WebhookApprovalEvents,
+    signature,
+)
 from portico.adapters.egress.client import Bounds, guarded_client, written
 from portico.guard.core.approvals import Approval, Asker, Status
 from portico.guard.core.errors import ApprovalNotFound
@@ -240,7 +244,7 @@ async def test_only_what_waits_for_somebody_is_told_elsewhere() -> None:
     approval, inside = asked(), Inside()
 
     async with telling(200, book=Book({approval.id: approval})) as (receiver, webhook):
-        news = NewsByWebhook(inside, webhook)
+        news = WebhookApprovalEvents(inside, webhook)
         await news.publish(ANA, "answered", approval)
         await news.publish(ANA, "asked", approval)
         await asyncio.wait_for(receiver.came.wait(), 30)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.mcp import processes as family
-from portico.adapters.mcp.processes import LastWords
+from portico.adapters.mcp.processes import StderrTail
 from portico.adapters.mcp.secrets import Command
 from portico.adapters.mcp.stdio import Lodging, Starting, Terms, Watch, start
 from portico.adapters.mcp.transport import Duplex
@@ -257,7 +257,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[signal.Signals]:
     return numbers
 
 
-async def a_server(backend: Backend, word: str, words: LastWords) -> Duplex:
+async def a_server(backend: Backend, word: str, words: StderrTail) -> Duplex:
     """Without a control group: where the kernel counts, it would end everybody in any case."""
     arguments = ("-I", "-S", "-c", STUBBORN, word)
     environment = {"PATH": "/usr/bin:/bin"}
@@ -278,7 +278,7 @@ async def a_server(backend: Backend, word: str, words: LastWords) -> Duplex:
 async def test_who_begins_something_at_the_end_leaves_nothing(
     backend: Backend, sent: list[signal.Signals]
 ) -> None:
-    word, words = uuid.uuid4().hex, LastWords()  # noqa: TID251 # any word will do
+    word, words = uuid.uuid4().hex, StderrTail()  # noqa: TID251 # any word will do
     words.mark_restarted()
     server = await a_server(backend, word, words)
     await until(lambda: words.last(str) == "ready")

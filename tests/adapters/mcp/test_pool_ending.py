@@ -15,7 +15,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.adapters.mcp.processes import LastWords
+from portico.adapters.mcp.processes import StderrTail
 from portico.adapters.mcp.secrets import Command
 from portico.adapters.mcp.stdio import Starting, Terms, Watch, start
 from portico.gateway.core.calls import Phase, ToolResult
@@ -248,7 +248,7 @@ PARENT = "from tests.adapters.mcp.servers.odd import parent; parent()"
 async def test_an_end_that_is_cancelled_half_way_ends_the_servers_children_too(
     tmp_path: Path,
 ) -> None:
-    pids, words = tmp_path / "pids", LastWords()
+    pids, words = tmp_path / "pids", StderrTail()
     words.mark_restarted()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     arguments = ("-S", "-c", PARENT, str(pids), "stubborn")

@@ -23,7 +23,7 @@ from portico.adapters.mcp import http, transport
 from portico.adapters.mcp.client_requests import Exchange, refused
 from portico.adapters.mcp.connection_slots import Breaker
 from portico.adapters.mcp.http import Endpoint, EventStream, hear
-from portico.adapters.mcp.processes import Allowance, LastWords
+from portico.adapters.mcp.processes import Allowance, StderrTail
 from portico.adapters.mcp.secrets import Address, CredentialRedactor
 from portico.adapters.mcp.session import (
     Conversation,
@@ -761,7 +761,7 @@ CLEAN = Redaction([SECRET]).clean
 
 
 def told(*pieces: bytes) -> tuple[str, ...]:
-    words = LastWords()
+    words = StderrTail()
     for piece in pieces:
         words.receive(piece)
     return words.told(CLEAN)
@@ -797,7 +797,7 @@ def test_nothing_steers_the_terminal_it_is_shown_on() -> None:
 
 
 def test_what_was_said_before_the_last_start_is_not_the_reason_of_now() -> None:
-    words = LastWords()
+    words = StderrTail()
     words.receive(b"before\n")
     words.mark_restarted()
 

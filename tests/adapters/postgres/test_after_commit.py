@@ -9,7 +9,7 @@ import pytest
 from portico.adapters.inline import InlineBus
 from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.engine.runs import PostgresRunQueries, PostgresRuns
-from portico.adapters.postgres.transaction import BusAfterCommit, LineAfterCommit, Transactions
+from portico.adapters.postgres.transaction import BusAfterCommit, EnqueueAfterCommit, Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import RunNotFound
 from portico.engine.core.runs import Activation, QueuedActivation, QueuePlacement, RunStatus
@@ -41,7 +41,7 @@ class Joined:
 
 async def test_inside_a_transaction_it_is_joined_after_it(transactions: Transactions) -> None:
     ana, inner = a_person(), Joined()
-    line = LineAfterCommit(inner, transactions)
+    line = EnqueueAfterCommit(inner, transactions)
     running = asyncio.create_task(line.run())
 
     async with transactions.begin(ana):
@@ -56,7 +56,7 @@ async def test_inside_a_transaction_it_is_joined_after_it(transactions: Transact
 
 async def test_what_was_taken_back_never_joins(transactions: Transactions) -> None:
     ana, inner = a_person(), Joined()
-    line = LineAfterCommit(inner, transactions)
+    line = EnqueueAfterCommit(inner, transactions)
 
     with pytest.raises(RuntimeError):
         async with transactions.begin(ana):
@@ -72,7 +72,7 @@ async def test_what_was_taken_back_never_joins(transactions: Transactions) -> No
 
 async def test_outside_of_one_it_is_joined_and_left_at_once(transactions: Transactions) -> None:
     inner = Joined()
-    line = LineAfterCommit(inner, transactions)
+    line = EnqueueAfterCommit(inner, transactions)
 
     await line.join(TURN)
     await line.leave(TURN.activation)
@@ -88,7 +88,7 @@ async def test_a_run_that_is_started_or_cancelled_inside_is_so_with_it_or_not_at
     runs = PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy)
     start = StartRun(
         runs=runs,
-        queue=LineAfterCommit(Joined(), transactions),
+        queue=EnqueueAfterCommit(Joined(), transactions),
         kinds=Kinds([Kind(name="some", work=nothing)]),
         clock=clock,
         entropy=system_entropy,

@@ -14,7 +14,7 @@ from portico.adapters.postgres.engine.event_log import PostgresEventLog
 from portico.adapters.postgres.gateway.servers import PostgresServers
 from portico.adapters.postgres.guard.audit import PostgresAudit
 from portico.adapters.postgres.guard.spaces import PostgresSpaceSettings
-from portico.adapters.postgres.learning.counts import PostgresLearntCounts
+from portico.adapters.postgres.learning.counts import PostgresLearnedCounts
 from portico.adapters.postgres.transaction import BusAfterCommit, Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.kernel.ids import SpaceId
@@ -74,7 +74,7 @@ def a_process(
     board = Switchboard(settings=settings, bus=after, terms=PrefetchLimits(), oldest=oldest)
     lane = Lane({space})
     board.obeyed_by(lane)
-    servers, counts = PostgresServers(transactions), PostgresLearntCounts(transactions)
+    servers, counts = PostgresServers(transactions), PostgresLearnedCounts(transactions)
     switch = SwitchPrefetch(
         settings=settings,
         servers=servers,

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from portico.adapters.egress.dialer import Dialer
-from portico.adapters.sandbox.bubblewrap import BubblewrapBox
+from portico.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from portico.adapters.sandbox.cgroup import Groups
-from portico.adapters.sandbox.landlock import LandlockBox
+from portico.adapters.sandbox.landlock import LandlockSandbox
 from portico.sandbox.core.probes import Backend, Report
 from portico.sandbox.core.profile import Limits, Profile, SandboxCommand
 from portico.sandbox.core.requests import Outcome
@@ -19,7 +19,7 @@ PYTHON = "/usr/bin/python3"
 PATIENCE = 30.0
 ROOM = Limits(seconds=PATIENCE, output=1_000_000)
 
-AnyBox = BubblewrapBox | LandlockBox
+AnyBox = BubblewrapSandbox | LandlockSandbox
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Made:
         groups: Groups | None = None,
         run_as: str = "nobody",
     ) -> AnyBox:
-        kind = BubblewrapBox if self.backend is Backend.BUBBLEWRAP else LandlockBox
+        kind = BubblewrapSandbox if self.backend is Backend.BUBBLEWRAP else LandlockSandbox
         return kind(
             hidden=hidden,
             lent=lent,

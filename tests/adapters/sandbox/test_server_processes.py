@@ -12,9 +12,9 @@ import pytest
 from portico.adapters.mcp.secrets import Command
 from portico.adapters.sandbox.folders import Bounds, Reserved, fewest, of_the_system
 from portico.adapters.sandbox.server_processes import (
+    ConfinedServerProcesses,
     Looking,
-    ServerCells,
-    ServerWalls,
+    SandboxServerConfinement,
     Surroundings,
     fitted,
     interpreters,
@@ -460,8 +460,8 @@ def cells(
     named: tuple[str, ...] = (),
     *,
     lacking: bool = True,
-) -> ServerCells:
-    return ServerCells(
+) -> ConfinedServerProcesses:
+    return ConfinedServerProcesses(
         find=find,
         lacks=lambda: lacking,
         looking=Looking(Reserved("/home/ana", (str(root / "data"),)), dict(os.environ)),
@@ -613,7 +613,7 @@ async def test_walls_say_what_there_is(tmp_path: Path, made: Made) -> None:
 
     ours = tmp_path / "data"
     ours.mkdir()
-    walls = ServerWalls(
+    walls = SandboxServerConfinement(
         find=find,
         lacks=lambda: True,
         looking=cells(tmp_path).looking,

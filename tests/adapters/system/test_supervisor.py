@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.system.pid_file import (
-    HeldNote,
+    PidFile,
     began,
     held,
     how_it_died,
@@ -186,7 +186,7 @@ PRELUDE = """
 """
 SERVING = """
     import socket, uvicorn
-    from portico.interfaces.http.app import AskedServer
+    from portico.interfaces.http.app import GracefulServer
 
     async def app(scope, receive, send):
         await receive()
@@ -198,7 +198,7 @@ SERVING = """
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             config = uvicorn.Config(app, lifespan="on", log_config=None)
-            await AskedServer(config, last_call.start).serve(sockets=[listener])
+            await GracefulServer(config, last_call.start).serve(sockets=[listener])
 """
 STUBBORN = """
     async def stubborn():
@@ -293,8 +293,8 @@ def test_whoever_is_asked_to_end_does_and_says_what_it_waited_for(
 HOLDS = """
 import sys, time
 from pathlib import Path
-from portico.adapters.system.pid_file import HeldNote
-note = HeldNote(Path(sys.argv[1]))
+from portico.adapters.system.pid_file import PidFile
+note = PidFile(Path(sys.argv[1]))
 print(note.take(), flush=True)
 note.write({"what": "a test"})
 print("written", flush=True)
@@ -323,7 +323,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_note_lives_as_long_as_its_process_however_that_ends(file: Path) -> None:
     with holder(file) as process:
         alive = living_note(file)
-        taken = HeldNote(file).take()
+        taken = PidFile(file).take()
         process.kill()
         process.wait()
 
@@ -347,20 +347,20 @@ def test_looking_on_keeps_nobody_from_taking_it(file: Path) -> None:
 
         threading.Timer(0.2, lambda: os.close(handle)).start()
 
-        assert HeldNote(file).take()
+        assert PidFile(file).take()
 
 
 def test_what_was_given_back_can_be_taken(file: Path) -> None:
-    note = HeldNote(file)
+    note = PidFile(file)
     assert note.take()
     note.give_back()
     note.give_back()
 
-    assert HeldNote(file).take()
+    assert PidFile(file).take()
 
 
 def test_a_note_of_before_is_nobodys_even_when_its_lock_is_held(file: Path) -> None:
-    note = HeldNote(file)
+    note = PidFile(file)
     note.write({})
     text = file.with_name("one.json")
     text.write_text(text.read_text().replace('"began": ', '"began": 1'))

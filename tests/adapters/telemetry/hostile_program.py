@@ -16,8 +16,8 @@ from opentelemetry import metrics
 
 from portico.adapters.telemetry import metrics as instruments
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.adapters.telemetry.logs import LogWishes, write_logs
-from portico.adapters.telemetry.setup import ObserveWishes, Observing
+from portico.adapters.telemetry.logs import LogOptions, write_logs
+from portico.adapters.telemetry.setup import Observing, TelemetryOptions
 from portico.adapters.telemetry.spans import span
 from portico.kernel.json import JsonValue
 
@@ -32,8 +32,8 @@ class LetsEverythingThrough(KnownSecrets):
 
 def main(endpoint: str, file: str, canary: str, *rest: str) -> None:
     secrets = LetsEverythingThrough() if rest == ("open",) else KnownSecrets([canary])
-    write_logs(LogWishes(file=Path(file)), secrets)
-    observing = Observing(ObserveWishes(version="1", endpoint=endpoint), secrets)
+    write_logs(LogOptions(file=Path(file)), secrets)
+    observing = Observing(TelemetryOptions(version="1", endpoint=endpoint), secrets)
     _tell_the_log(canary)
     _tell_a_trace(canary)
     _tell_a_metric(canary)

@@ -15,7 +15,7 @@ import pytest
 import structlog
 
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.adapters.telemetry.logs import DailyFile, LogWishes, write_logs
+from portico.adapters.telemetry.logs import DailyFile, LogOptions, write_logs
 from portico.adapters.telemetry.spans import continuing
 
 CANARY = "c4nary-0123456789-abcdef"
@@ -29,7 +29,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 
 def start(*, level: str = "info", **wishes: Any) -> None:
-    write_logs(LogWishes(level=level, **wishes), KnownSecrets([CANARY]))
+    write_logs(LogOptions(level=level, **wishes), KnownSecrets([CANARY]))
 
 
 def test_a_line_is_json_with_its_time_level_room_and_facts(
@@ -168,7 +168,7 @@ def test_a_secret_that_is_learnt_late_is_black_from_then_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     secrets = KnownSecrets()
-    write_logs(LogWishes(), secrets)
+    write_logs(LogOptions(), secrets)
     log = logging.getLogger("portico")
 
     log.info("a %s", CANARY)

@@ -22,7 +22,7 @@ from portico.adapters.telemetry.http_requests import ObservedRequests
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.adapters.telemetry.measure import Measure
 from portico.adapters.telemetry.metrics import OtelPrefetchMeter
-from portico.adapters.telemetry.setup import ExporterMissing, ObserveWishes, Observing
+from portico.adapters.telemetry.setup import ExporterMissing, Observing, TelemetryOptions
 from portico.adapters.telemetry.slow_calls import SlowCalls, Thresholds
 from portico.adapters.telemetry.spans import continuing, current_trace_id, remote, span, traceparent
 from portico.agents.core.traces import AgentRunStatus, RunTrace, WholeTrace
@@ -436,7 +436,7 @@ async def test_what_happened_is_counted(measure: Measure) -> None:
 def test_without_the_exporter_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
     monkeypatch.delitem(sys.modules, "portico.adapters.telemetry.export", raising=False)
-    wishes = ObserveWishes(version="1", endpoint="http://127.0.0.1:9")
+    wishes = TelemetryOptions(version="1", endpoint="http://127.0.0.1:9")
 
     with pytest.raises(ExporterMissing) as caught:
         Observing(wishes, KnownSecrets())

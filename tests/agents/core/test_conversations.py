@@ -12,8 +12,8 @@ from portico.agents.core.conversations import (
     KEPT_HEAD,
     NOT_MADE,
     Fitted,
-    LeftOff,
     Question,
+    ResumePoint,
     Spoken,
     TooLong,
     fit,
@@ -406,20 +406,22 @@ def test_a_note_says_what_waits_and_where_to_answer() -> None:
     [
         ("", None),
         ("It is done.", None),
-        (f"I shall write.\n\n{NOTE}", LeftOff(SPOKEN_RUN, FIRST)),
-        (f"{NOTE}\n\n{going_on_note(SPOKEN_RUN)}\n", LeftOff(SPOKEN_RUN, FIRST)),
+        (f"I shall write.\n\n{NOTE}", ResumePoint(SPOKEN_RUN, FIRST)),
+        (f"{NOTE}\n\n{going_on_note(SPOKEN_RUN)}\n", ResumePoint(SPOKEN_RUN, FIRST)),
         (
             f"{NOTE}\nIt is sent.\n{waiting_note(SPOKEN_RUN, waits(SECOND), URL)}",
-            LeftOff(SPOKEN_RUN, SECOND),
+            ResumePoint(SPOKEN_RUN, SECOND),
         ),
-        (f"{waiting_note(OTHER, waits(SECOND), URL)}\n{NOTE}", LeftOff(SPOKEN_RUN, FIRST)),
+        (f"{waiting_note(OTHER, waits(SECOND), URL)}\n{NOTE}", ResumePoint(SPOKEN_RUN, FIRST)),
         (f"{NOTE}\nIt is sent.", None),
-        (going_on_note(SPOKEN_RUN), LeftOff(SPOKEN_RUN)),
+        (going_on_note(SPOKEN_RUN), ResumePoint(SPOKEN_RUN)),
         (f"See: {NOTE}", None),
         (NOTE.replace(str(SPOKEN_RUN), "run_9"), None),
     ],
 )
-def test_an_answer_that_ends_with_a_note_left_off_there(text: str, found: LeftOff | None) -> None:
+def test_an_answer_that_ends_with_a_note_left_off_there(
+    text: str, found: ResumePoint | None
+) -> None:
     assert left_off(text) == found
 
 

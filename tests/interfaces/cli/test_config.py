@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from portico.app.cli_services import PorticoHouse
+from portico.app.cli_services import PorticoServices
 from portico.interfaces.cli.app import run
 
 OURS = "[server]\nport = 3200\n"
@@ -40,7 +40,7 @@ def portico(user_file: Path, capsys: pytest.CaptureFixture[str]) -> Portico:
     """What a command ends with and prints; of a failure the words without where its lines break."""
 
     def ran(command: str) -> Said:
-        code = run(PorticoHouse(), shlex.split(command))
+        code = run(PorticoServices(), shlex.split(command))
         said = capsys.readouterr()
         return code, said.out, " ".join(said.err.split()) if code else said.err
 
@@ -111,7 +111,7 @@ def test_the_file_in_force_is_the_one_that_is_shown_and_written(
 def test_whoever_changes_a_setting_is_told_that_the_running_server_goes_on_without_it(
     portico: Portico,
 ) -> None:
-    private = PorticoHouse().whereabouts().private_socket
+    private = PorticoServices().whereabouts().private_socket
     assert private is not None
     private.parent.mkdir(parents=True, exist_ok=True)
     told = "The running server goes on with what it has: start it again for this to hold.\n"

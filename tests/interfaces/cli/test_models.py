@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from portico.app.cli_services import PorticoHouse
+from portico.app.cli_services import PorticoServices
 from portico.interfaces.cli.app import run
 from portico.interfaces.cli.errors import Exit
 from portico.interfaces.cli.services import EncoderOrder, SettingEntry
@@ -243,8 +243,8 @@ def real(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PORTICO_HOME", str(tmp_path / "home"))
 
-    def ask(words: str, house: PorticoHouse | None = None) -> Any:
-        assert run(house or PorticoHouse(), ["embeddings", *shlex.split(words), "--json"]) == 0
+    def ask(words: str, house: PorticoServices | None = None) -> Any:
+        assert run(house or PorticoServices(), ["embeddings", *shlex.split(words), "--json"]) == 0
         return json.loads(capsys.readouterr().out)
 
     return ask
@@ -276,7 +276,7 @@ def test_a_key_is_taken_from_the_environment_and_never_written(
     monkeypatch.setenv("MY_KEY", "correct-horse-battery")
     with serving([Route("/v1/embeddings", embeddings, methods=["POST"])]) as url:
         real(f"use remote --url {url}/v1 --model m --key-variable MY_KEY")
-        house = PorticoHouse()
+        house = PorticoServices()
         found = real("status", house)
 
     assert (found["works"], found["dimensions"]) == (True, 3)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from portico.app.cli_services import PorticoHouse
-from portico.app.supervision import GroundKeeping
+from portico.app.cli_services import PorticoServices
+from portico.app.supervision import AppSupervision
 from portico.interfaces.cli.app import run
 from portico.interfaces.cli.services import Ended
 
@@ -38,7 +38,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def uninstall(words: str) -> int:
-    return run(PorticoHouse(), ["uninstall", *shlex.split(words)])
+    return run(PorticoServices(), ["uninstall", *shlex.split(words)])
 
 
 def answer(capsys: Captured, words: str = "--purge --yes") -> Any:
@@ -195,8 +195,8 @@ def test_a_database_of_your_own_and_a_unit_are_told(
     home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PORTICO_DATABASE__DSN", "postgresql://app:secret@db/portico")
-    unit = PorticoHouse().keeping().at_login().file
-    PorticoHouse().keeping().write_at_login()
+    unit = PorticoServices().keeping().at_login().file
+    PorticoServices().keeping().write_at_login()
     written = unit.exists()
 
     told = answer(capsys)
@@ -208,12 +208,12 @@ def test_a_database_of_your_own_and_a_unit_are_told(
 def test_what_a_server_leaves_when_it_ends_goes_too(
     home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def end(_: GroundKeeping, progress: Callable[[str], None]) -> list[Ended]:
+    def end(_: AppSupervision, progress: Callable[[str], None]) -> list[Ended]:
         progress("ending it")
         (home / "state" / "audit-heads.ndjson").write_text("{}\n")
         return []
 
-    monkeypatch.setattr(GroundKeeping, "end", end)
+    monkeypatch.setattr(AppSupervision, "end", end)
 
     assert "audit-heads.ndjson" in names(answer(capsys))
     assert not home.exists()

@@ -13,7 +13,7 @@ from portico.engine.event_log import Tails
 from portico.guard.core.principals import Role
 from portico.guard.principals import PrincipalSpec
 from portico.interfaces.console.app import build
-from portico.interfaces.console.live import PageWords
+from portico.interfaces.console.live import PageEventText
 from portico.interfaces.console.page import ConsoleServices
 from portico.interfaces.console.sessions import COOKIE
 from portico.interfaces.http.streaming import Manners
@@ -92,7 +92,7 @@ def console_of(site: Site, manners: Manners | None = None) -> Browser:
         gateway=site.gateway,
         rooms=site.rooms,
         log=doors.event_log,
-        tails=Tails(log=doors.event_log, bus=doors.bus, seal=doors.seal, wording=PageWords()),
+        tails=Tails(log=doors.event_log, bus=doors.bus, seal=doors.seal, wording=PageEventText()),
         clock=doors.clock,
         entropy=doors.entropy,
         manners=manners or Manners(heartbeat=60.0, wait_timeout=60.0),

@@ -20,7 +20,7 @@ from portico.agents.core.events import (
 from portico.agents.core.model_requests import ToolCall, Usage
 from portico.agents.core.traces import AgentRunStatus, WholeTrace
 from portico.guard.core.approvals import Status, Waiter
-from portico.interfaces.console.live import RunEventRenderer, TalkTopic
+from portico.interfaces.console.live import RunEventRenderer, RunEventTopic
 from portico.kernel.ids import ApprovalId, InvalidId, RunId
 from portico.testing.agent_data import TEAM
 from portico.testing.guard import MemoryTaskContexts
@@ -328,11 +328,11 @@ def test_a_page_is_told_what_it_has_not_drawn(
     known: int,
     lacks: bool,  # what is expected
 ) -> None:
-    assert TalkTopic(RUN, known).lacks(happening) is lacks
+    assert RunEventTopic(RUN, known).lacks(happening) is lacks
 
 
 def words(*pieces: TextDelta | ReasoningDelta) -> str:
-    telling = RunEventRenderer(TalkTopic(RUN))
+    telling = RunEventRenderer(RunEventTopic(RUN))
     return b"".join(telling.words(each) for each in pieces).decode()
 
 
@@ -352,7 +352,7 @@ def test_a_model_that_is_asked_anew_begins_anew() -> None:
 
 
 def test_what_the_page_asks_for_drawn_is_not_told() -> None:
-    telling = RunEventRenderer(TalkTopic(RUN))
+    telling = RunEventRenderer(RunEventTopic(RUN))
     secret = ToolCallStarted(turn=1, call="c", tool="a.b", arguments={"key": "x" * 1000})
     ended = ToolCallFinished(
         turn=1, call="c", tool="a.b", text="y" * 1000, failed=False, seconds=1.0
@@ -372,11 +372,11 @@ def test_half_letters_and_odd_line_ends_stay_in_one_line() -> None:
 
 
 def test_a_topic_names_a_run_and_how_much_of_it_is_known() -> None:
-    assert TalkTopic.parse(f"talk:{RUN}@12") == TalkTopic(RUN, 12)
-    assert str(TalkTopic(RUN, 12)) == f"talk:{RUN}@12"
-    assert TalkTopic.parse(f"talk:{RUN}@x").known == 0
+    assert RunEventTopic.parse(f"talk:{RUN}@12") == RunEventTopic(RUN, 12)
+    assert str(RunEventTopic(RUN, 12)) == f"talk:{RUN}@12"
+    assert RunEventTopic.parse(f"talk:{RUN}@x").known == 0
     with pytest.raises(InvalidId):
-        TalkTopic.parse("talk:nothing")
+        RunEventTopic.parse("talk:nothing")
 
 
 def test_the_end_of_a_run_is_told_without_its_answer() -> None:
@@ -384,4 +384,4 @@ def test_the_end_of_a_run_is_told_without_its_answer() -> None:
         run=RUN, status=AgentRunStatus.COMPLETED, answer="It is.", usage=Usage(), money=Decimal(0)
     )
 
-    assert b"It is." not in RunEventRenderer(TalkTopic(RUN)).words(ended)
+    assert b"It is." not in RunEventRenderer(RunEventTopic(RUN)).words(ended)

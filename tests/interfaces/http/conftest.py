@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from portico.adapters.crypto import AesSivSeal
-from portico.adapters.inline import InlineBus, InlineLine, InlineRuns
+from portico.adapters.inline import InlineBus, InlineRunQueue, InlineRuns
 from portico.app.gateway import over_mcp
 from portico.app.gateway_wiring import Gateway, assemble_gateway
 from portico.app.use_cases import Dependencies, assemble
@@ -20,7 +20,7 @@ from portico.app.workflows import InlineEngine, WorkflowDependencies
 from portico.engine.core.runs import QueueConfig
 from portico.engine.core.store import Source, StoreStatus
 from portico.engine.drill import drill_kind
-from portico.engine.execution import RunLeg
+from portico.engine.execution import RunActivation
 from portico.engine.runs import Kinds
 from portico.guard.core.rules import Rule
 from portico.guard.spaces import InstallHome, SpaceSpec
@@ -30,7 +30,7 @@ from portico.interfaces.http.use_cases import BridgeUseCases, GatewayUseCases, U
 from portico.interfaces.mcp.bridge.definitions import BridgeUses
 from portico.interfaces.mcp.debate.definitions import DebateUses
 from portico.interfaces.mcp.request_context import GatewayUses
-from portico.learning.observation import Lessons
+from portico.learning.observation import CallObservations
 from portico.testing.engine import MemoryBus, MemoryEventLog, MemoryReceipts
 from portico.testing.gateway import ScriptedUpstreams
 from portico.testing.gateway_fakes import ANYTHING, memory_gateway
@@ -83,7 +83,7 @@ class Site:
     inside: FastAPI
     use: UseCases
     gateway: GatewayUseCases
-    lessons: Lessons
+    lessons: CallObservations
     upstreams: ScriptedUpstreams
     walls: ScriptedServerConfinement
     over_mcp: GatewayUses
@@ -128,7 +128,10 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
     world, clock, entropy = InMemoryStore(), TickingClock(), SeededEntropy("http")
     bus, audit = MemoryBus(), MemoryAudit(world, clock)
     log = MemoryEventLog(world, bus)
-    runs, line = InlineRuns(clock, entropy, bus, log), InlineLine([QueueConfig(name="runs")], clock)
+    runs, line = (
+        InlineRuns(clock, entropy, bus, log),
+        InlineRunQueue([QueueConfig(name="runs")], clock),
+    )
     kinds = Kinds([drill_kind(clock, "this process"), KIND])
     doors = Dependencies(
         key_ring=MemoryKeyRing(world),
@@ -189,7 +192,7 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
         KIND,
         *debates.kinds,
     ]
-    leg = RunLeg(journal=runs, bus=bus, kinds=Kinds(carried_out), clock=clock)
+    leg = RunActivation(journal=runs, bus=bus, kinds=Kinds(carried_out), clock=clock)
     agent_runs = memory_runs(world, doors, use, gateway)
     bridge = memory_bridge(world, doors, plans)
     rooms = {
@@ -246,7 +249,7 @@ async def _quick(whole: Gateway, plans: WorkflowDependencies) -> None:
     """What runs in this process alone, here too."""
     side = plans.engines.inline
     assert isinstance(side.runs, InlineRuns)
-    assert isinstance(side.queue, InlineLine)
+    assert isinstance(side.queue, InlineRunQueue)
     learn = whole.plan_lessons.note
     kinds = [plans.kind(whole.step_call, side, learn), whole.programs.kind(whole.step_call, side)]
     await InlineEngine(side.runs, side.queue, InlineBus()).run(plans, kinds)

@@ -45,9 +45,9 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraceReports, MemoryTraces
 from portico.testing.agents import (
+    MemoryAgentEvents,
     MemoryIdentities,
     MemoryModelRegistry,
-    MemoryTalk,
     MemoryTasks,
     a_model,
     says,
@@ -70,8 +70,8 @@ from portico.testing.bridge_memory import (
     PlainSigning,
 )
 from portico.testing.debate_fakes import (
+    MemoryDebateEvents,
     MemoryDebateLogs,
-    MemoryDebateTalk,
     MemoryDebateTasks,
     MemoryPromotion,
     ScriptedDebater,
@@ -190,7 +190,7 @@ class MemoryDebates:
     use: DebateUseCases
     kinds: Sequence[Kind]
     voices: ScriptedDebaters
-    talk: MemoryDebateTalk
+    talk: MemoryDebateEvents
     promotion: MemoryPromotion
 
     def say(self, *answers: JsonValue) -> None:
@@ -201,7 +201,7 @@ class MemoryDebates:
 
 def memory_debates(world: InMemoryStore, doors: Dependencies, engine: EngineSide) -> MemoryDebates:
     voices = ScriptedDebaters(*(ScriptedDebater(name=name) for name in NAMES))
-    talk, promotion = MemoryDebateTalk(), MemoryPromotion()
+    talk, promotion = MemoryDebateEvents(), MemoryPromotion()
     made = DebateDependencies(
         debaters=voices,
         blackboard=MemoryBlackboard(world),
@@ -233,7 +233,7 @@ class MemoryRuns:
     use: AgentRunUseCases
     agents: MemoryAgents
     traces: MemoryTraces
-    talk: MemoryTalk
+    talk: MemoryAgentEvents
 
 
 async def _nothing(_durable: Durable, _given: JsonObject) -> JsonValue:
@@ -250,7 +250,7 @@ def memory_runs(
     agents, traces, talk, tasks = (
         MemoryAgents(world),
         MemoryTraces(world),
-        MemoryTalk(),
+        MemoryAgentEvents(),
         MemoryTasks(),
     )
     shared: dict[str, Any] = {

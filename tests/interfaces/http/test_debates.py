@@ -17,7 +17,7 @@ from portico.debate.core.events import DebateStreamItem as Heard
 from portico.debate.core.questions import Cap
 from portico.engine.core.errors import InvalidCursor
 from portico.guard.core.principals import Scope
-from portico.interfaces.http.debates import DebateTelling
+from portico.interfaces.http.debates import DebateStreamEncoder
 from tests.interfaces.http.asgi import Answer, Header, bearing
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.memory import NAMES
@@ -438,14 +438,14 @@ async def test_who_follows_from_the_beginning_hears_it_live(held: Site) -> None:
 def test_a_piece_of_an_answer_is_told_live_and_has_no_place_to_go_on_from() -> None:
     piece = DebaterSpoke(voice="a:b", round=1, text="half \ud800 of it")
 
-    told = DebateTelling().told(Heard("", piece))
+    told = DebateStreamEncoder().told(Heard("", piece))
 
     assert told.startswith(b"event: voice.spoke\n")
     assert b"\\ud800" in told
 
 
 def test_what_breaks_off_says_why() -> None:
-    telling = DebateTelling()
+    telling = DebateStreamEncoder()
 
     assert telling.broke(InvalidCursor()).startswith(b'event: error\ndata: {"code": "bad_cursor"')
     assert (telling.gave_up(), telling.waits) == (b"", False)

@@ -21,8 +21,8 @@ from portico.learning.core.argument_derivations import (
 )
 from portico.learning.core.observed_calls import (
     WORDS,
+    ObservedCall,
     RecentCalls,
-    SeenCall,
     View,
     all_changed,
     changed,
@@ -35,12 +35,12 @@ AT_LIST = place_text(LIST)
 NAME = "text|[FILE]|1"
 
 
-def names(choice: str, *calls: SeenCall, words: str = "") -> JsonValue:
+def names(choice: str, *calls: ObservedCall, words: str = "") -> JsonValue:
     view = View(window(LISTED, *calls, words=words))
     return derive(view, ValueDerivation(AT_LIST, NAME, "under", "p", choice))
 
 
-def ways(value: JsonValue, *calls: SeenCall, words: str = "") -> set[Derivation]:
+def ways(value: JsonValue, *calls: ObservedCall, words: str = "") -> set[Derivation]:
     view = View(window(*calls, words=words))
     return set(explained(view, value, frozenset()))
 

@@ -13,7 +13,7 @@ from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
 from portico.learning.core.observation import FOLLOWS, MADE, RECORD, Increment, LabelModel
-from portico.learning.core.observed_calls import Origin, Predicted, SeenCall, Source
+from portico.learning.core.observed_calls import ObservedCall, Origin, Predicted, Source
 from portico.learning.core.prefetch_cache import TrustInAll
 from portico.learning.core.prefetch_predictor import (
     ENOUGH,
@@ -78,7 +78,7 @@ def taught(times: int = 40) -> LabelModel:
     return layer
 
 
-def after(layer: LabelModel, *calls: SeenCall, words: str = "") -> Sequence[Predicted]:
+def after(layer: LabelModel, *calls: ObservedCall, words: str = "") -> Sequence[Predicted]:
     course = ContextHistory()
     course.told(words)
     for each in calls:

@@ -18,10 +18,10 @@ from portico.kernel.principal import Principal
 from portico.learning.core.observation import Increment, LabelModel
 from portico.learning.core.observed_calls import (
     EdgeKey,
+    ObservedCall,
     Origin,
     Predicted,
     ReadRequest,
-    SeenCall,
     Source,
     form_of,
 )
@@ -51,12 +51,12 @@ class AlwaysTrusted(Trust):
 class Foreseen:
     """A script: after each call, what is foretold."""
 
-    next: Callable[[SeenCall | None], Sequence[Predicted]]
+    next: Callable[[ObservedCall | None], Sequence[Predicted]]
     said: list[str] = field(default_factory=list)
-    seen: list[SeenCall] = field(default_factory=list)
+    seen: list[ObservedCall] = field(default_factory=list)
     ended: int = 0
 
-    def saw(self, call: SeenCall, layer: LabelModel) -> Sequence[Increment]:
+    def saw(self, call: ObservedCall, layer: LabelModel) -> Sequence[Increment]:
         self.seen.append(call)
         return []
 

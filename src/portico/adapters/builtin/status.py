@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Protocol
 
 from portico.adapters.builtin import tool as given
 from portico.adapters.builtin.tool import (
-    AboutTheHouse,
+    InternalTool,
     InvalidBody,
     Offered,
     ToolInvocation,
@@ -89,7 +89,7 @@ CHECK_PERMISSION: Final = Offered(
 )
 
 
-class CheckPermission(AboutTheHouse[Weigh]):
+class CheckPermission(InternalTool[Weigh]):
     offered: ClassVar[Offered] = CHECK_PERMISSION
 
     async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
@@ -119,7 +119,7 @@ _DAY: Final = 24
 _MOST: Final = 90 * _DAY
 
 
-class OwnFigures(Protocol):
+class OwnCallStats(Protocol):
     async def __call__(
         self, caller: Principal, /, *, server: str | None = None, within: timedelta
     ) -> Sequence[CallStats]: ...
@@ -140,7 +140,7 @@ Spending = Callable[[Principal, timedelta], Awaitable[Spent]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    metrics: OwnFigures
+    metrics: OwnCallStats
     spending: Spending | None = None
 
 
@@ -207,7 +207,7 @@ METRICS: Final = Offered(
 )
 
 
-class Metrics(AboutTheHouse[Measures]):
+class Metrics(InternalTool[Measures]):
     offered: ClassVar[Offered] = METRICS
 
     async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
@@ -323,7 +323,7 @@ MODELS_INFO: Final = Offered(
 )
 
 
-class ModelsInfo(AboutTheHouse[Models]):
+class ModelsInfo(InternalTool[Models]):
     offered: ClassVar[Offered] = MODELS_INFO
 
     async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
@@ -394,7 +394,7 @@ NOTIFY: Final = Offered(
 )
 
 
-class Notify(AboutTheHouse[Tell]):
+class Notify(InternalTool[Tell]):
     offered: ClassVar[Offered] = NOTIFY
 
     async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:
@@ -495,7 +495,7 @@ WORKFLOW_STATE: Final = Offered(
 )
 
 
-class WorkflowState(AboutTheHouse[OwnRuns]):
+class WorkflowState(InternalTool[OwnRuns]):
     offered: ClassVar[Offered] = WORKFLOW_STATE
 
     async def __call__(self, arguments: JsonObject, errand: ToolInvocation) -> ToolResult:

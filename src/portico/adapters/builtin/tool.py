@@ -204,7 +204,7 @@ Door = TypeVar("Door")
 
 
 @dataclass(frozen=True, slots=True)
-class AboutTheHouse(Generic[Door]):
+class InternalTool(Generic[Door]):
     """One that asks another part of Portico, which is put together after the tools are."""
 
     find: Callable[[], Door | None]

@@ -48,7 +48,7 @@ _GRACE: Final = 1.0
 _BURIED: Final = 5.0
 
 
-class SaidTooMuch(Exception):
+class OutputTooLarge(Exception):
     """More than anybody reads."""
 
 
@@ -94,11 +94,11 @@ class Running(asyncio.SubprocessProtocol):
             pipe.close()  # once all of it is written
 
     async def lines(self) -> AsyncGenerator[bytes, None]:
-        """Raises `SaidTooMuch`."""
+        """Raises `OutputTooLarge`."""
         while (line := await self._lines.get()) is not None:
             yield line
         if self._too_much:
-            raise SaidTooMuch
+            raise OutputTooLarge
 
     async def ended(self) -> int:
         await self.exited.wait()
@@ -228,7 +228,7 @@ class Availability:
                 async for _line in lines:
                     pass
                 return await running.ended()
-        except (TimeoutError, OSError, SaidTooMuch):
+        except (TimeoutError, OSError, OutputTooLarge):
             return None
 
 
@@ -292,7 +292,7 @@ class ProgramDebaters:
         except TimeoutError as error:
             late = f"it had not answered within {ask.timeout.total_seconds():.0f} seconds."
             raise DebaterInterrupted(name, late, self._known(ask, heard)) from error
-        except SaidTooMuch as error:
+        except OutputTooLarge as error:
             much = "it said more than anybody reads."
             raise DebaterInterrupted(name, much, self._known(ask, heard)) from error
         except OSError as error:
@@ -309,7 +309,7 @@ class ProgramDebaters:
         heard: ProgramOutput,
         hear: Callable[[str], None],
     ) -> str | None:
-        """Why it gave no answer, if it did not. Raises `SaidTooMuch`, `OSError`."""
+        """Why it gave no answer, if it did not. Raises `OutputTooLarge`, `OSError`."""
         folder = await asyncio.to_thread(_private_folder)
         try:
             call = await asyncio.to_thread(program.dialect.call, ask, folder)

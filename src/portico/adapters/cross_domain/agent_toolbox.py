@@ -208,7 +208,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class ForStarter(ThroughDurable):
+class ForInitiator(ThroughDurable):
     """`Durable`, which knows its starter by the key and the lists that they came with."""
 
     initiator: Principal
@@ -234,7 +234,7 @@ class ForStarter(ThroughDurable):
 
 async def acting_in(durable: Durable, given: RunInput) -> Principal:
     """The agent, in the task of its run. Raises `KeyEnded`, `PrincipalDisabled`."""
-    if not isinstance(durable, ForStarter):
+    if not isinstance(durable, ForInitiator):
         raise TypeError("A run of an agent is carried out through `AgentWork`.")
     return replace(await durable.acting(given.agent), context=given.context)
 
@@ -258,7 +258,7 @@ class AgentWork:
         except PorticoError as error:
             await self._failed(durable, error)
             raise
-        return await self.work(ForStarter(durable, starter, who, self), given)
+        return await self.work(ForInitiator(durable, starter, who, self), given)
 
     async def initiator(self, durable: Durable, requester: JsonObject) -> Principal:
         """Raises `KeyEnded`, and `AgentRunOver` if the run in which an agent has started this one
@@ -429,7 +429,7 @@ class GatewayToolbox:
         outputs = self.new_outputs()
 
         async def as_now() -> Principal:
-            if not isinstance(acts.durable, ForStarter):
+            if not isinstance(acts.durable, ForInitiator):
                 return acts.caller
             now = await acts.durable.acting(acts.agent)
             return replace(now, context=acts.caller.context)

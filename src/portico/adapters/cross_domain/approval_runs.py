@@ -71,7 +71,7 @@ _WORDS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewsForRuns:
+class EngineApprovalEvents:
     """The guard's `ApprovalEvents`, around another. Its runs, its line and its bus wait for the end
     of a transaction."""
 

@@ -81,7 +81,7 @@ class JsonLines:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentTalk:
+class AgentEventLog:
     log: EventLog
     tails: Tails
     """With `JsonLines` for its wording."""
@@ -361,7 +361,7 @@ WORDING: Final = LabelledLines()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DebateTalk:
+class DebateEventLog:
     log: EventLog
     tails: Tails
     """With `WORDING` for its wording."""
@@ -471,7 +471,7 @@ APPROVALS: Final = "approvals"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedNews:
+class LoggedApprovalEvents:
     """The guard's `ApprovalEvents`. Which request, and no more: who may see what it asks for is
     decided where it is shown."""
 

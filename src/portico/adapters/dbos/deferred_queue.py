@@ -7,7 +7,7 @@ from portico.engine.core.runs import Activation, QueuedActivation
 from portico.engine.ports import RunQueue
 
 
-class LateLine:
+class DeferredQueue:
     def __init__(self) -> None:
         self._line: RunQueue | None = None
         self._early: list[QueuedActivation] = []

@@ -23,7 +23,7 @@ class Nearby(Protocol):
         ...
 
 
-class DbosLine:
+class DbosRunQueue:
     """Through a client: whoever only puts legs in line need not carry any out."""
 
     def __init__(self, engine: str, pool_size: int = 2) -> None:

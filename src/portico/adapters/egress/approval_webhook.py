@@ -130,7 +130,7 @@ class ApprovalWebhook:
 
 
 @dataclass(frozen=True, slots=True)
-class NewsByWebhook:
+class WebhookApprovalEvents:
     """What is told inside is told elsewhere too, if somebody has to do something about it."""
 
     inside: ApprovalEvents

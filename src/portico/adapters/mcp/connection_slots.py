@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from portico.adapters.mcp.http import Spawn
-from portico.adapters.mcp.processes import LastWords
+from portico.adapters.mcp.processes import StderrTail
 from portico.adapters.mcp.session import Conversation, Ears, Opening, ServerMemo, hear_of_changes
 from portico.adapters.mcp.stdio import Terms
 from portico.adapters.mcp.transport import Overloaded, TransportFailed
@@ -154,7 +154,7 @@ class PendingStart:
 @dataclass(slots=True, eq=False)
 class ConnectionSlot:
     target: UpstreamTarget
-    words: LastWords = field(default_factory=LastWords)
+    words: StderrTail = field(default_factory=StderrTail)
     memo: ServerMemo = field(default_factory=ServerMemo)
     breaker: Breaker = field(default_factory=Breaker)
     conversation: Conversation | None = None

@@ -125,7 +125,7 @@ _ESCAPE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-class LastWords:
+class StderrTail:
     def __init__(self) -> None:
         self._lines: deque[bytes] = deque(maxlen=_LINES)
         self._rest = b""

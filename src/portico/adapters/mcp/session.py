@@ -46,7 +46,7 @@ from portico.adapters.mcp.client_requests import (
     unanswered,
 )
 from portico.adapters.mcp.http import Endpoint, NotLoggedIn, Spawn, Status, Streamable, open_sse
-from portico.adapters.mcp.processes import LastWords, scrubbed
+from portico.adapters.mcp.processes import StderrTail, scrubbed
 from portico.adapters.mcp.secrets import CredentialRedactor
 from portico.adapters.mcp.stdio import Confine, Lodging, Starting, Terms, Watch, start
 from portico.adapters.mcp.transport import (
@@ -647,7 +647,7 @@ class Opening:
     _known: set[str] = field(default_factory=set)
 
     async def __call__(
-        self, target: UpstreamTarget, learnt: ServerMemo, words: LastWords, ears: Ears
+        self, target: UpstreamTarget, learnt: ServerMemo, words: StderrTail, ears: Ears
     ) -> Conversation:
         """Raises `TransportFailed`, `Overloaded`."""
         hint, veil = learnt.protocol_revision or target.protocol_revision, CredentialRedactor()
@@ -662,7 +662,7 @@ class Opening:
         self,
         target: UpstreamTarget,
         hint: ProtocolRevision | None,
-        words: LastWords,
+        words: StderrTail,
         veil: CredentialRedactor,
     ) -> tuple[Wire, Greeting]:
         match target.launch:
@@ -680,7 +680,7 @@ class Opening:
         target: UpstreamTarget,
         launch: Stdio,
         hint: ProtocolRevision | None,
-        words: LastWords,
+        words: StderrTail,
         veil: CredentialRedactor,
     ) -> tuple[Wire, Greeting]:
         command = await resolve.command(launch, self._ours(target))

@@ -14,7 +14,7 @@ from portico.adapters.mcp import orphan_reaper
 from portico.adapters.mcp import processes as family
 from portico.adapters.mcp import transport as wire
 from portico.adapters.mcp.http import Spawn
-from portico.adapters.mcp.processes import Allowance, LastWords
+from portico.adapters.mcp.processes import Allowance, StderrTail
 from portico.adapters.mcp.secrets import Command
 from portico.adapters.mcp.transport import Duplex, Endless, Lines, Message, TooLong, TransportFailed
 from portico.gateway.core.calls import UpstreamTarget
@@ -169,7 +169,7 @@ class Child(asyncio.SubprocessProtocol):
     """Heard in the loop's own callbacks: an answer is with whoever waits for it at once."""
 
     def __init__(
-        self, words: LastWords, *, longest: int, grace: float, buried: Callable[[int], None]
+        self, words: StderrTail, *, longest: int, grace: float, buried: Callable[[int], None]
     ) -> None:
         """`buried` is told when nothing of it is left."""
         self._words = words
@@ -343,7 +343,7 @@ class Starting:
     watch: Watch
 
 
-async def start(starting: Starting, words: LastWords, terms: Terms) -> Duplex:
+async def start(starting: Starting, words: StderrTail, terms: Terms) -> Duplex:
     """Raises `TransportFailed`."""
     child = Child(
         words,

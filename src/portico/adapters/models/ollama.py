@@ -200,7 +200,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class OllamaFacts:
+class OllamaDetails:
     _known: dict[tuple[str, str], tuple[float, Facts]] = field(default_factory=dict)
 
     async def of(self, there: Connection, model: str) -> Facts:
@@ -342,7 +342,7 @@ _PLAIN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class OllamaModels:
-    details: OllamaFacts
+    details: OllamaDetails
     tokenizer: Tokenizer
     clock: Clock
     entropy: Entropy

@@ -134,7 +134,7 @@ class CheckSchema:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckWalls:
+class CheckRowSecurity:
     """Row-level security is only a wall while nobody has left a gap in it."""
 
     store: Callable[[], Store]

@@ -478,7 +478,7 @@ class BusAfterCommit:
 # Whoever takes up a leg looks for its run, and would not find it, or would find it still waiting.
 
 
-class LineAfterCommit:
+class EnqueueAfterCommit:
     """For whoever starts or wakes runs as part of something larger."""
 
     def __init__(self, line: RunQueue, transactions: Transactions) -> None:

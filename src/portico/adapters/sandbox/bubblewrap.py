@@ -152,7 +152,7 @@ _DEAF: Final = ("/bin/sh", "-c", 'trap "" TERM INT HUP QUIT; exec "$@"', "sh")
 """A signal for the group would end bubblewrap, and with it all inside without a word."""
 
 
-class BubblewrapBox:
+class BubblewrapSandbox:
     """Implements `Box`."""
 
     def __init__(

@@ -34,7 +34,7 @@ _APART: Final = "Install bubblewrap, or let it reach the public network: --netwo
 """Landlock knows the proxy's port, and not its address."""
 
 
-class LandlockBox:
+class LandlockSandbox:
     """Implements `Box`. Its only way out is the proxy, on a port of this machine that others see
     too; a token keeps them from it."""
 

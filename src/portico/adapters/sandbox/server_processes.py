@@ -400,7 +400,7 @@ Find = Callable[[], Awaitable[Sandbox]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerCells:
+class ConfinedServerProcesses:
     """Implements `Confine`."""
 
     find: Find
@@ -513,7 +513,7 @@ def _not_here(missing: SandboxUnavailable | None) -> SandboxUnavailable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerWalls:
+class SandboxServerConfinement:
     """Implements `ServerConfinement`."""
 
     find: Find

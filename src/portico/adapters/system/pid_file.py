@@ -26,7 +26,7 @@ _BEGAN: Final = 19
 """Place of the start time in what follows a process's name in /proc/PID/stat."""
 
 
-class HeldNote:
+class PidFile:
     """Windows has no such locks: there nothing is held, and nothing is found."""
 
     def __init__(self, file: Path) -> None:

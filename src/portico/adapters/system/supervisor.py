@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.system.clock import SystemClock
-from portico.adapters.system.pid_file import HeldNote, how_it_died, last_line, last_words
+from portico.adapters.system.pid_file import PidFile, how_it_died, last_line, last_words
 from portico.engine.core.store import Patience, in_a_row, pause
 from portico.kernel.json import JsonObject, JsonValue
 
@@ -68,7 +68,7 @@ class SupervisorArgs:
 
 
 class Supervisor:
-    def __init__(self, order: SupervisorArgs, command: Sequence[str], note: HeldNote) -> None:
+    def __init__(self, order: SupervisorArgs, command: Sequence[str], note: PidFile) -> None:
         self._order = order
         self._command = command
         self._note = note
@@ -236,7 +236,7 @@ def _number(value: JsonValue) -> int:
 
 def main() -> int:
     order = SupervisorArgs.read(sys.argv[1])
-    note = HeldNote(order.folder / NOTE)
+    note = PidFile(order.folder / NOTE)
     if not note.take():
         return 0  # another one keeps it up
     return Supervisor(order, sys.argv[2:], note).run()

@@ -125,7 +125,7 @@ _log: Final = logging.getLogger("portico.telemetry")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogWishes:
+class LogOptions:
     level: str = "info"
     rooms: Mapping[str, str] = field(default_factory=dict)
     """Levels of loggers that have one of their own, by name."""
@@ -136,7 +136,7 @@ class LogWishes:
     """Also on standard error."""
 
 
-def write_logs(wishes: LogWishes, secrets: KnownSecrets) -> None:
+def write_logs(wishes: LogOptions, secrets: KnownSecrets) -> None:
     """For this whole process, in place of whatever was set up before."""
     shared = _processors(secrets)
     structlog.configure(
@@ -154,7 +154,7 @@ def write_logs(wishes: LogWishes, secrets: KnownSecrets) -> None:
         _write_file(wishes.file, wishes.keep_days, _formatter(shared, _json()))
 
 
-def _streams(wishes: LogWishes, shared: Sequence[Processor]) -> Iterator[logging.Handler]:
+def _streams(wishes: LogOptions, shared: Sequence[Processor]) -> Iterator[logging.Handler]:
     if wishes.stream:
         stream = _Stream(sys.stderr)
         human = _for_people(wishes.form, sys.stderr)
@@ -190,7 +190,7 @@ def _take_over(handlers: Sequence[logging.Handler]) -> None:
     sys.unraisablehook = _nobody_to_tell
 
 
-def _set_levels(wishes: LogWishes) -> None:
+def _set_levels(wishes: LogOptions) -> None:
     """Libraries are heard from warnings on, whatever the level, but for the chatty ones' info: at
     debug some of them tell headers and rows. Who wants to hear one names it in `rooms`."""
     level = _number(wishes.level)

@@ -47,7 +47,7 @@ _PATIENCE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObserveWishes:
+class TelemetryOptions:
     service: str = "portico"
     version: str
     measure: bool = True
@@ -69,7 +69,7 @@ class ObserveWishes:
 class Observing:
     """One for the whole process: OpenTelemetry can be told only once who listens."""
 
-    def __init__(self, wishes: ObserveWishes, secrets: KnownSecrets) -> None:
+    def __init__(self, wishes: TelemetryOptions, secrets: KnownSecrets) -> None:
         self._measure: Measure | None = None
         self._endings: list[Callable[[], object]] = []
         with _unsteered():
@@ -87,7 +87,7 @@ class Observing:
         for thread in threads:
             thread.join(max(0.0, deadline - monotonic()))
 
-    def _start(self, wishes: ObserveWishes, secrets: KnownSecrets) -> None:
+    def _start(self, wishes: TelemetryOptions, secrets: KnownSecrets) -> None:
         """Loads only what is wanted: the SDK takes a tenth of a second. Raises
         `ExporterMissing`."""
         about, readers = wishes.about, []

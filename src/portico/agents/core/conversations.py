@@ -97,7 +97,7 @@ _GOES_ON: Final = re.compile(rf"^> (run_{_ID}) goes on ")
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOff:
+class ResumePoint:
     """The run that the last answer was about, and where in it that ended."""
 
     run: RunId
@@ -110,7 +110,7 @@ class Question:
     agent: str
     message: str
     history: tuple[Message, ...] = ()
-    left_off: LeftOff | None = None
+    left_off: ResumePoint | None = None
     key: str
     """The same for the same question after the same talk."""
     keyed: bool = False
@@ -139,7 +139,7 @@ def going_on_note(run: RunId) -> str:
     return f'> {run} goes on once that is answered. Say "{GO_ON}" here to hear how it went.'
 
 
-def left_off(text: str) -> LeftOff | None:
+def left_off(text: str) -> ResumePoint | None:
     """Where an answer of ours ended, if its last line says that something waits."""
     lines = [line for line in text.split("\n") if line.strip()]
     last = lines[-1] if lines else ""
@@ -148,7 +148,7 @@ def left_off(text: str) -> LeftOff | None:
         return None
     run = found[1]
     waited = [match[2] for line in lines if (match := _WAITS.match(line)) and match[1] == run]
-    return LeftOff(RunId.parse(run), ApprovalId.parse(waited[-1]) if waited else None)
+    return ResumePoint(RunId.parse(run), ApprovalId.parse(waited[-1]) if waited else None)
 
 
 def without_notes(text: str) -> str:

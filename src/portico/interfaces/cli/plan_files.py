@@ -64,7 +64,7 @@ _FORMS: Final = "A plan is .json or .toml, a program .py; a saved workflow goes 
 
 
 @dataclass(frozen=True, slots=True)
-class PlanGiven:
+class PlanInput:
     document: dict[str, Any]
     text: str = ""
     """Of the file; none if it comes from elsewhere."""
@@ -85,21 +85,21 @@ class PlanGiven:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramGiven:
+class ProgramInput:
     code: str
 
 
 @dataclass(frozen=True, slots=True)
-class NameGiven:
+class NameInput:
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class SuggestionGiven:
+class SuggestionInput:
     id: str
 
 
-PlanSource = PlanGiven | ProgramGiven | NameGiven | SuggestionGiven
+PlanSource = PlanInput | ProgramInput | NameInput | SuggestionInput
 
 
 def given(text: str) -> PlanSource:
@@ -110,16 +110,16 @@ def given(text: str) -> PlanSource:
         return _plan(read, form, "standard input")
     file = Path(text)
     if file.suffix == ".py":
-        return ProgramGiven(file.read_text(encoding="utf-8"))
+        return ProgramInput(file.read_text(encoding="utf-8"))
     if file.suffix in {".json", ".toml"}:
         return _plan(file.read_text(encoding="utf-8"), PlanFormat(file.suffix[1:]), text)
     if file.suffix or "/" in text or file.exists():
         raise InvalidUsage(f"{text} is neither a plan nor a program.", fix=_FORMS)
-    return NameGiven(text)
+    return NameInput(text)
 
 
 @contextmanager
-def faults_located(plan: PlanGiven) -> Iterator[None]:
+def faults_located(plan: PlanInput) -> Iterator[None]:
     """Whoever refuses the plan names places in it; whoever wrote it looks for lines."""
     try:
         yield
@@ -129,7 +129,7 @@ def faults_located(plan: PlanGiven) -> Iterator[None]:
         raise
 
 
-def with_set(plan: PlanGiven, pairs: list[str]) -> PlanGiven:
+def with_set(plan: PlanInput, pairs: list[str]) -> PlanInput:
     """The plan with other arguments: `step.argument=value` each. Raises `InvalidUsage`."""
     document = {**plan.document}
     for name, changed in arguments_set(pairs).items():
@@ -176,7 +176,7 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _plan(text: str, form: PlanFormat, where: str) -> PlanGiven:
+def _plan(text: str, form: PlanFormat, where: str) -> PlanInput:
     try:
         found: Any = parse_plan_text(text, form)
     except InvalidPlan as error:
@@ -184,7 +184,7 @@ def _plan(text: str, form: PlanFormat, where: str) -> PlanGiven:
         raise
     if not isinstance(found, dict):
         raise InvalidUsage(f"{where} holds no plan: it is not an object.")
-    return PlanGiven(found, text, form, where)
+    return PlanInput(found, text, form, where)
 
 
 def _step(document: dict[str, Any], name: str) -> tuple[int, dict[str, Any]]:

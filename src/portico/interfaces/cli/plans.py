@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from cyclopts import App
 
 from portico.interfaces.cli.errors import FileInTheWay, InvalidUsage
-from portico.interfaces.cli.plan_files import PlanGiven, faults_located, given
+from portico.interfaces.cli.plan_files import PlanInput, faults_located, given
 from portico.interfaces.cli.server import NoAnswer, NoKey, NotReached, NotRunning, Server
 from portico.interfaces.cli.suggestions import propose
 from portico.interfaces.cli.terminal import PLAIN, At, Terminal, shown
@@ -209,10 +209,10 @@ def convert(
     at.say(f"{output} is written.")
 
 
-def _plan_in(file: str) -> PlanGiven:
+def _plan_in(file: str) -> PlanInput:
     """Raises `InvalidUsage`, `InvalidPlan`."""
     found = given(file)
-    if not isinstance(found, PlanGiven):
+    if not isinstance(found, PlanInput):
         raise InvalidUsage(f"{file} is no file with a plan.", fix="A plan is .json or .toml.")
     return found
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from cyclopts import Parameter
 
 from portico.interfaces.cli.errors import FileInTheWay, InvalidUsage
-from portico.interfaces.cli.plan_files import PlanGiven, faults_located, given, with_references
+from portico.interfaces.cli.plan_files import PlanInput, faults_located, given, with_references
 from portico.interfaces.cli.server import Server
 from portico.interfaces.cli.terminal import At, Terminal
 from portico.workflows.core.plan_documents import read_plan
@@ -70,10 +70,10 @@ def propose(
         at.say(f"accepted: {edge['edge']}")
 
 
-def _plan_in(file: str, *, write: bool) -> PlanGiven:
+def _plan_in(file: str, *, write: bool) -> PlanInput:
     """Raises `InvalidUsage`, `InvalidPlan`."""
     found = given(file)
-    if not isinstance(found, PlanGiven):
+    if not isinstance(found, PlanInput):
         raise InvalidUsage(f"{file} is no file with a plan.", fix="A plan is .json or .toml.")
     if write and not Path(file).suffix:
         raise InvalidUsage(

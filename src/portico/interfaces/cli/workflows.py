@@ -17,11 +17,11 @@ from portico.interfaces.cli.errors import (
     WorkflowWaits,
 )
 from portico.interfaces.cli.plan_files import (
-    NameGiven,
-    PlanGiven,
+    NameInput,
+    PlanInput,
     PlanSource,
-    ProgramGiven,
-    SuggestionGiven,
+    ProgramInput,
+    SuggestionInput,
     arguments_set,
     faults_located,
     given,
@@ -413,7 +413,7 @@ def save(name: str, file: str, /, *, description: str | None = None, at: At) -> 
         What it does, for whoever looks for a tool; that of the plan if left away.
     """
     what = given(file)
-    if not isinstance(what, PlanGiven):
+    if not isinstance(what, PlanInput):
         raise InvalidUsage(
             "Only a plan can be saved.", fix="It is a file that ends in .toml or .json."
         )
@@ -558,15 +558,15 @@ def run(  # noqa: PLR0913 # one for each flag
     if attach is not None:
         found = find_workflow(server, attach)
         return followed_to_the_end(server, found, at, events=watch, stay=wait)
-    what = SuggestionGiven(suggestion) if suggestion is not None else given(str(file))
+    what = SuggestionInput(suggestion) if suggestion is not None else given(str(file))
     what = _changed(server, what, set_ or [])
     inputs = inputs_given(input_ or [])
     if dry_run:
         _try_dry(server, what, at)
         return None
-    if accept and isinstance(what, ProgramGiven):
+    if accept and isinstance(what, ProgramInput):
         raise InvalidUsage("A program has no edges to accept.")
-    if intent is not None and not isinstance(what, PlanGiven):
+    if intent is not None and not isinstance(what, PlanInput):
         raise InvalidUsage("Only of a plan in a file it is said what it is for.")
     body = {"inputs": inputs, "mode": mode, "label": label, "accept": accept, "intent": intent}
     made = _started(server, what, {k: v for k, v in body.items() if v is not None}, key)
@@ -583,27 +583,27 @@ def _changed(server: Server, what: PlanSource, pairs: list[str]) -> PlanSource:
     match what:
         case _ if not pairs:
             return what
-        case PlanGiven():
+        case PlanInput():
             return with_set(what, pairs)
-        case NameGiven(name):
-            return with_set(PlanGiven(_saved(server, name)), pairs)
-        case ProgramGiven():
+        case NameInput(name):
+            return with_set(PlanInput(_saved(server, name)), pairs)
+        case ProgramInput():
             raise InvalidUsage("A program has no steps to set.", fix="Give it --input NAME=VALUE.")
-        case SuggestionGiven():
+        case SuggestionInput():
             fix = 'Write it down, change it and run that: portico plan "…" --write plan.toml'
             raise InvalidUsage("A suggestion is run as it is.", fix=fix)
 
 
 def _started(server: Server, what: PlanSource, body: dict[str, Any], key: str | None) -> Any:  # noqa: ANN401 # JSON, as it is
     match what:
-        case PlanGiven():
+        case PlanInput():
             with faults_located(what):
                 return server.post("/workflows", {**body, "plan": what.document}, key=key)
-        case NameGiven(name):
+        case NameInput(name):
             return server.post("/workflows", {**body, "name": name}, key=key)
-        case ProgramGiven(code):
+        case ProgramInput(code):
             return server.post("/programs", {**body, "code": code}, key=key)
-        case SuggestionGiven(suggestion):
+        case SuggestionInput(suggestion):
             return server.post("/workflows", {**body, "suggestion": suggestion}, key=key)
 
 
@@ -611,13 +611,13 @@ def _try_dry(server: Server, what: PlanSource, at: At) -> None:
     from portico.interfaces.cli.plans import show_dry
 
     match what:
-        case PlanGiven():
+        case PlanInput():
             plan = what
-        case NameGiven(name):
-            plan = PlanGiven(_saved(server, name))
-        case ProgramGiven():
+        case NameInput(name):
+            plan = PlanInput(_saved(server, name))
+        case ProgramInput():
             raise InvalidUsage("What a program would do shows only when it runs.")
-        case SuggestionGiven():
+        case SuggestionInput():
             raise InvalidUsage(
                 "What it would do stands where it was suggested.",
                 fix='Write it down first: portico plan "…" --write plan.toml',

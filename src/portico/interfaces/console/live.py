@@ -62,7 +62,7 @@ def chat_place(name: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TalkTopic:
+class RunEventTopic:
     run: RunId
     known: int = 0
     """Turns that the page has."""
@@ -96,7 +96,7 @@ class TalkTopic:
 class RunEventRenderer:
     """One run, in the words of pages. Each letter is told once a connection."""
 
-    def __init__(self, topic: TalkTopic) -> None:
+    def __init__(self, topic: RunEventTopic) -> None:
         self._topic = topic
         self._text = Spoken()
         self._thought = Spoken()
@@ -128,7 +128,7 @@ class RunEventRenderer:
 class Talks:
     """All that a page follows, in line until it is sent."""
 
-    def __init__(self, desk: PageContext, topics: Sequence[TalkTopic]) -> None:
+    def __init__(self, desk: PageContext, topics: Sequence[RunEventTopic]) -> None:
         self._desk = desk
         self._topics = topics
         self._waiting: asyncio.Queue[bytes] = asyncio.Queue(_MOST)
@@ -146,7 +146,7 @@ class Talks:
             found.append(self._waiting.get_nowait())
         return b"".join(found)
 
-    async def _follow(self, topic: TalkTopic, stir: Callable[[], None]) -> None:
+    async def _follow(self, topic: RunEventTopic, stir: Callable[[], None]) -> None:
         caller = self._desk.at(chat_place(topic.run))
         try:
             async for words in self._words(caller, topic):
@@ -158,7 +158,7 @@ class Talks:
             self.broken = True
             stir()
 
-    async def _words(self, caller: Principal, topic: TalkTopic) -> AsyncIterator[bytes]:
+    async def _words(self, caller: Principal, topic: RunEventTopic) -> AsyncIterator[bytes]:
         telling, follow = RunEventRenderer(topic), self._desk.services.agent_runs.follow_run
         async with aclosing(follow(caller, topic.run)) as happenings:
             async for each in happenings:
@@ -181,7 +181,7 @@ _MOST_TOPICS: Final = 50
 _numbers: Final = itertools.count()
 
 
-class PageWords:
+class PageEventText:
     """The engine's `Wording` for pages: every event has the same name, so that one listener in the
     page hears all of them."""
 
@@ -203,7 +203,7 @@ async def follow(request: Request) -> Response:
     after = request.headers.get("last-event-id") or None
     conversations = [ConversationId.parse(each) for each in topics if each.startswith("cnv_")]
     debates = [DebateId.parse(each) for each in topics if each.startswith("dbt_")]
-    talks = [TalkTopic.parse(each) for each in topics if each.startswith(PREFIX)]
+    talks = [RunEventTopic.parse(each) for each in topics if each.startswith(PREFIX)]
     logged = [each for each in topics if not each.startswith(("cnv_", "dbt_", PREFIX))]
     positions = await _positions(desk, logged, after)
     return PageStream(desk, positions, conversations, debates, Talks(desk, talks))

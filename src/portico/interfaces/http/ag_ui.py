@@ -48,7 +48,13 @@ from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints, Valida
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
-from portico.agents.core.conversations import LeftOff, Question, Spoken, question_key, with_wishes
+from portico.agents.core.conversations import (
+    Question,
+    ResumePoint,
+    Spoken,
+    question_key,
+    with_wishes,
+)
 from portico.agents.core.events import (
     AgentEvent,
     AgentStreamItem,
@@ -69,7 +75,13 @@ from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Via
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.shapes import Name, OneLine, Switch
-from portico.interfaces.http.streaming import MEDIA_TYPE, Listener, Listening, TalkStream, one_line
+from portico.interfaces.http.streaming import (
+    MEDIA_TYPE,
+    Listener,
+    Listening,
+    RunEventStream,
+    one_line,
+)
 from portico.interfaces.http.use_cases import AgentRunUseCases, Runs
 from portico.interfaces.http.v1.shapes import NoQuestion
 from portico.kernel.errors import FieldError, Kind, PorticoError
@@ -167,7 +179,7 @@ def question_of(agent: str, asked: RunAgentInput) -> Question:
         agent=agent,
         message=question.text,
         history=tuple(history),
-        left_off=None if run is None else LeftOff(run),
+        left_off=None if run is None else ResumePoint(run),
         key=question_key(f"{agent}\n{asked.thread_id}\n{asked.run_id}", [question]),
         keyed=True,
     )
@@ -492,7 +504,7 @@ a moment after what was asked, and what is asked at once is asked together."""
 
 
 @dataclass(frozen=True, slots=True)
-class AgUiTelling:
+class AgUiStreamEncoder:
     events: AgUiEvents
 
     @property
@@ -528,7 +540,9 @@ async def answered(
             raise
         return Response(_sent(_refusal(asked, error)), media_type=MEDIA_TYPE)
     told = runs.follow_run(listener.caller, talk.run)
-    return TalkStream(listener, told, AgUiTelling(AgUiEvents(talk=talk)), patience=_SETTLES)
+    return RunEventStream(
+        listener, told, AgUiStreamEncoder(AgUiEvents(talk=talk)), patience=_SETTLES
+    )
 
 
 async def _talk(

@@ -49,7 +49,7 @@ from portico.interfaces.http.streaming import (
     END,
     MEDIA_TYPE,
     Listening,
-    TalkStream,
+    RunEventStream,
     one_line,
     retry_after,
 )
@@ -245,7 +245,7 @@ async def follow_agent_run(
     run = RunId.parse(run_id)
     await runs.answer_of(listener.caller, run, patience=timedelta(0))
     told = runs.follow_run(listener.caller, run, after=last_event_id or after or None)
-    return TalkStream(listener, told, Happenings())
+    return RunEventStream(listener, told, AgentStreamEncoder())
 
 
 @router.post(
@@ -299,7 +299,7 @@ async def resolve_agent_call(
 
 
 @dataclass(frozen=True, slots=True)
-class Happenings:
+class AgentStreamEncoder:
     """The `Telling` of those who know our own words."""
 
     @property

@@ -83,7 +83,7 @@ def _with_line(app: ASGIApp, line: RawConnection) -> ASGIApp:
     return lined
 
 
-class AskedServer(uvicorn.Server):
+class GracefulServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, asked: Callable[[], None]) -> None:
         super().__init__(config)
         self._asked = asked

@@ -372,10 +372,10 @@ async def follow_conversations(
     news = talk.follow_conversations(listener.caller, followed, upto=upto_of(upto))
     # The first of each, before anything is sent: whoever may not follow is told so by a problem.
     first = [await anext(news) for _ in followed]
-    return NewsStream(listener, first, news)
+    return ActivityStream(listener, first, news)
 
 
-class NewsStream(Lasting):
+class ActivityStream(Lasting):
     def __init__(
         self, listener: Listener, first: Sequence[Activity], news: AsyncGenerator[Activity, None]
     ) -> None:

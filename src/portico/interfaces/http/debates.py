@@ -61,7 +61,7 @@ from portico.interfaces.http.streaming import (
     END,
     MEDIA_TYPE,
     Listening,
-    TalkStream,
+    RunEventStream,
     one_line,
     retry_after,
 )
@@ -262,11 +262,11 @@ async def follow_debate(
     its = DebateId.parse(debate)
     await debates.look.one(listener.caller, its)
     told = debates.follow_debate(listener.caller, its, after=last_event_id or after or None)
-    return TalkStream(listener, told, DebateTelling())
+    return RunEventStream(listener, told, DebateStreamEncoder())
 
 
 @dataclass(frozen=True, slots=True)
-class DebateTelling:
+class DebateStreamEncoder:
     """The `Telling` of those who know our own words."""
 
     @property

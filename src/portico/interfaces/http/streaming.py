@@ -282,7 +282,7 @@ class Inbox(Generic[Item]):
         self._stirred.clear()
 
 
-class TalkStream(Lasting, Generic[Told]):
+class RunEventStream(Lasting, Generic[Told]):
     def __init__(
         self,
         asked: "Listener",

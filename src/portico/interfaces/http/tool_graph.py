@@ -13,7 +13,7 @@ from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.shapes import OneLine, wire_object
 from portico.interfaces.http.tools import ToolName
 from portico.interfaces.http.use_cases import Gateway
-from portico.learning.core.tool_graph import GraphFigures, Hop, Path
+from portico.learning.core.tool_graph import GraphMetrics, Hop, Path
 
 AskedTool = Annotated[OneLine, Query(max_length=300, description="`server.tool`")]
 
@@ -208,7 +208,7 @@ def _path(path: Path | None) -> PathOut | None:
     )
 
 
-def _figures(figures: GraphFigures) -> GraphFiguresOut:
+def _figures(figures: GraphMetrics) -> GraphFiguresOut:
     return GraphFiguresOut(
         tools=figures.tools,
         offered=figures.offered,

@@ -55,8 +55,8 @@ from portico.bridge.messages import (
     DeleteMessage,
     EditMessage,
     ListAcknowledged,
-    LookBack,
     NamePeople,
+    ReadBack,
     ReadMessages,
     ReadThread,
     SendMessage,
@@ -99,7 +99,7 @@ from portico.engine.runs import (
 )
 from portico.engine.store import ShowMetrics, ShowStatus
 from portico.gateway.approved_calls import ReadApproved, ReadOutcome
-from portico.gateway.calls import CallTool, ListCalls, ShowFigures
+from portico.gateway.calls import CallTool, ListCalls, ShowCallStats
 from portico.gateway.catalog import ListTools, ShowTool
 from portico.gateway.confinement import SetProfile, ShowProfile
 from portico.gateway.logins import (
@@ -135,7 +135,7 @@ from portico.guard.contexts import CloseContext, EnterContext, ListContexts, Ope
 from portico.guard.invitations import AcceptInvitation, InviteAgain, InvitePerson
 from portico.guard.key_trust import ShowTrust, TrustClient
 from portico.guard.keys import IssueAgentKey, IssueKey, ListKeys, RevokeKey, RotateKey, ShowKey
-from portico.guard.oauth_logins import FinishLogin, ShowLoginAhead
+from portico.guard.oauth_logins import FinishLogin, ShowPendingLogin
 from portico.guard.policy import ExplainPolicy
 from portico.guard.principals import AddPrincipal, ChangePrincipal, ListPrincipals, ShowPrincipal
 from portico.guard.rules import AddRule, ListRules, RemoveRule
@@ -143,14 +143,14 @@ from portico.guard.secrets import ListSecrets, SetSecret, UnsetSecret
 from portico.guard.sessions import EndSession, LeaveSession, ListSessions, OpenSession, TakeSession
 from portico.guard.spaces import DeleteSpace, ExportSpace, FoundSpace, RenameSpace, ShowSpace
 from portico.learning.dataflow import ProposeEdges
-from portico.learning.prefetch import ListAheadEdges, ShowPrefetch, SwitchPrefetch
+from portico.learning.prefetch import ListPrefetchEdges, ShowPrefetch, SwitchPrefetch
 from portico.learning.suggestions import GiveFeedback, SuggestWorkflow
 from portico.learning.tool_graph import (
     ExportGraph,
     FindWays,
     ListCommunities,
     ListNeighbours,
-    ShowGraphFigures,
+    ShowGraphMetrics,
 )
 from portico.workflows.control import CancelWorkflow, ForkWorkflow, ResolveStep, ResumeWorkflow
 from portico.workflows.plan_checks import CheckPlan
@@ -226,7 +226,7 @@ Use = Annotated[UseCases, Depends(_use_cases)]
 class PrefetchUseCases:
     show: ShowPrefetch
     switch: SwitchPrefetch
-    list_edges: ListAheadEdges
+    list_edges: ListPrefetchEdges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +245,7 @@ class ApprovalUseCases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphUseCases:
-    metrics: ShowGraphFigures
+    metrics: ShowGraphMetrics
     ways: FindWays
     communities: ListCommunities
     neighbours: ListNeighbours
@@ -259,7 +259,7 @@ class LoginUseCases:
     end: LogOutOfServer
     configure: ConfigureLogin
     forget_client: ForgetLoginClient
-    ahead: ShowLoginAhead
+    ahead: ShowPendingLogin
     finish: FinishLogin
 
 
@@ -347,7 +347,7 @@ class GatewayUseCases:
     call_tool: CallTool
     read_result: ReadResult
     list_calls: ListCalls
-    show_figures: ShowFigures
+    show_figures: ShowCallStats
 
 
 def _gateway(request: Request) -> GatewayUseCases:
@@ -429,7 +429,7 @@ Models = Annotated[ModelUseCases, Depends(_model_use_cases)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TalkUseCases:
+class ConversationUseCases:
     create_project: CreateProject
     show_project: ShowProject
     change_project: ChangeProject
@@ -447,7 +447,7 @@ class TalkUseCases:
     delete_message: DeleteMessage
     show_versions: ShowVersions
     read_messages: ReadMessages
-    look_back: LookBack
+    look_back: ReadBack
     read_thread: ReadThread
     show_message: ShowMessage
     tail_cursor: TailCursor
@@ -501,12 +501,12 @@ class LettingOutUseCases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeUseCases:
-    talk: TalkUseCases
+    talk: ConversationUseCases
     things: ThingUseCases
     letting_out: LettingOutUseCases
 
 
-def _talk(request: Request) -> TalkUseCases:
+def _talk(request: Request) -> ConversationUseCases:
     found: BridgeUseCases = request.app.state.bridge
     return found.talk
 
@@ -521,7 +521,7 @@ def _letting_out(request: Request) -> LettingOutUseCases:
     return found.letting_out
 
 
-Talk = Annotated[TalkUseCases, Depends(_talk)]
+Talk = Annotated[ConversationUseCases, Depends(_talk)]
 Things = Annotated[ThingUseCases, Depends(_things)]
 LettingOut = Annotated[LettingOutUseCases, Depends(_letting_out)]
 

@@ -165,7 +165,7 @@ _ANSWERS: Final[Mapping[ClientCapability, type[Result]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LegacyLine:
+class LegacyChannel:
     context: ServerRequestContext[Any, Any]
     subject: str
     log_level: str
@@ -271,7 +271,7 @@ class Methods:
     async def call_tool(
         self, context: SdkRequestContext, params: CallToolRequestParams
     ) -> ToolResult:
-        line = LegacyLine(context, params.name, session_in(context).log_level)
+        line = LegacyChannel(context, params.name, session_in(context).log_level)
         given = params.arguments or {}
         try:
             return await self.offering.call(
@@ -304,13 +304,13 @@ class Methods:
     async def read_resource(
         self, context: SdkRequestContext, params: ReadResourceRequestParams
     ) -> ToolResult:
-        line = LegacyLine(context, params.uri, session_in(context).log_level)
+        line = LegacyChannel(context, params.uri, session_in(context).log_level)
         return await self.offering.resource(knock_in(context), params.uri, line)
 
     async def get_prompt(
         self, context: SdkRequestContext, params: GetPromptRequestParams
     ) -> ToolResult:
-        line = LegacyLine(context, params.name, session_in(context).log_level)
+        line = LegacyChannel(context, params.name, session_in(context).log_level)
         given: JsonObject = params.arguments or {}
         return await self.offering.prompt(knock_in(context), params.name, given, line)
 

@@ -239,7 +239,7 @@ ValuePositions = Mapping[Value, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class SeenCall:
+class ObservedCall:
     tool: ToolPlace
     arguments: JsonObject
     places: Mapping[str, Pool]
@@ -273,7 +273,7 @@ def seen_call(  # noqa: PLR0913 # a call, and what its tool says of itself
     reads: bool,
     own: AbstractSet[str] = frozenset(),
     parameters: AbstractSet[str] | None = None,
-) -> SeenCall:
+) -> ObservedCall:
     """`own` are values, and `parameters` names, that stand in the tool's definition; None: any."""
     key = call_key(tool, arguments) if parameters is None or arguments.keys() <= parameters else b""
     arguments = arguments if key else {}
@@ -282,7 +282,7 @@ def seen_call(  # noqa: PLR0913 # a call, and what its tool says of itself
     value = reading(step_document(answer)) if small else ""
     places = {**given(arguments).places, **answered(value).places}
     found = where_found(places, base)
-    return SeenCall(tool, arguments, places, found, answer.failed, ended, reads, own, base, key)
+    return ObservedCall(tool, arguments, places, found, answer.failed, ended, reads, own, base, key)
 
 
 def call_key(tool: ToolPlace, arguments: JsonObject) -> bytes:
@@ -311,11 +311,11 @@ def _base(arguments: JsonObject) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class RecentCalls:
-    calls: tuple[SeenCall, ...] = ()
+    calls: tuple[ObservedCall, ...] = ()
     words: tuple[str, ...] = ()
     started: datetime | None = None
 
-    def then(self, call: SeenCall) -> "RecentCalls":
+    def then(self, call: ObservedCall) -> "RecentCalls":
         calls = (*self.calls, call)[-_CALLS:]
         held = sum(it.values for it in calls)
         while held > _VALUES and len(calls) > 1:
@@ -363,7 +363,7 @@ class Seat(NamedTuple):
 
     places: Mapping[str, Pool]
     found: ValuePositions
-    call: SeenCall | None
+    call: ObservedCall | None
 
 
 def tokens(text: str) -> Iterator[str]:
@@ -405,7 +405,7 @@ class View:
             for value in pool.values
         }
 
-    def _first(self, call: SeenCall) -> None:
+    def _first(self, call: ObservedCall) -> None:
         """The first call of a tool, where there is a later one too."""
         origin = place_text(call.tool)
         if self.seats[origin].call is not call:
@@ -466,7 +466,7 @@ def _heard(texts: Sequence[str]) -> Seat:
     return Seat(places, where_found(places, None), None)
 
 
-def _seat(call: SeenCall) -> Seat:
+def _seat(call: ObservedCall) -> Seat:
     return Seat(call.places, call.found, call)
 
 

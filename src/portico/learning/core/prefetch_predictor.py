@@ -36,10 +36,10 @@ from portico.learning.core.observed_calls import (
     START,
     CallForm,
     EdgeKey,
+    ObservedCall,
     Origin,
     Predicted,
     RecentCalls,
-    SeenCall,
     View,
     call_key,
     learnable,
@@ -193,7 +193,7 @@ _MOST_NEW: Final = 200
 """Counters that one call may make, however many arguments it has and however odd they are."""
 
 
-def learn(layer: LabelModel, view: View, at: Stand, call: SeenCall) -> Iterator[Increment]:
+def learn(layer: LabelModel, view: View, at: Stand, call: ObservedCall) -> Iterator[Increment]:
     """From a call that was made where `view` was what its task had seen."""
     most = layer.made + _MOST_NEW
     lessons = chain(
@@ -588,7 +588,7 @@ class ContextHistory:
     """Since the last call."""
     _seen: tuple[View, Stand] | None = None
 
-    def saw(self, call: SeenCall, layer: LabelModel) -> Sequence[Increment]:
+    def saw(self, call: ObservedCall, layer: LabelModel) -> Sequence[Increment]:
         """What it teaches, which `layer` has been taught already: that of the task's label once
         the call was made."""
         noted: list[Increment] = []
@@ -667,7 +667,7 @@ class ContextHistory:
             known = known | {call.key} if call.reads and not call.failed else set()
         return known
 
-    def _scored(self, layer: LabelModel, call: SeenCall) -> Iterator[Increment]:
+    def _scored(self, layer: LabelModel, call: ObservedCall) -> Iterator[Increment]:
         """Used, if it is what was called. After a change, or too late, it cannot be used."""
         still: list[_CourseOpen] = []
         key = call.key

@@ -465,7 +465,7 @@ _TOP: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphFigures:
+class GraphMetrics:
     tools: int
     """That any edge begins or ends at."""
     offered: int
@@ -482,11 +482,11 @@ class GraphFigures:
     surest: Sequence[Hop]
 
 
-def graph_figures(graph: KnownGraph, analysis: Analysis, offered: int) -> GraphFigures:
+def graph_figures(graph: KnownGraph, analysis: Analysis, offered: int) -> GraphMetrics:
     hops, tools = graph.hops, len(graph.tools)
     central = nlargest(_TOP, analysis.ranks.items(), key=lambda item: (item[1], str(item[0])))
     surest = nlargest(_TOP, hops, key=lambda hop: (hop.at_least, hop.earlier, hop.later))
-    return GraphFigures(
+    return GraphMetrics(
         tools=tools,
         offered=offered,
         edges=len(hops),

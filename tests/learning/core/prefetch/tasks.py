@@ -8,7 +8,7 @@ from portico.gateway.core.calls import ToolResult
 from portico.gateway.core.inferred_schema import ToolPlace
 from portico.gateway.core.servers import ServerId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.learning.core.observed_calls import RecentCalls, SeenCall, seen_call
+from portico.learning.core.observed_calls import ObservedCall, RecentCalls, seen_call
 from portico.testing.memory_store import BEGINNING
 
 SERVER = ServerId(UUID(int=1))
@@ -31,11 +31,11 @@ def call(
     *,
     at: datetime = BEGINNING,
     reads: bool = True,
-) -> SeenCall:
+) -> ObservedCall:
     return seen_call(tool, arguments, answer or text(""), ended=at, reads=reads)
 
 
-def window(*calls: SeenCall, words: str = "") -> RecentCalls:
+def window(*calls: ObservedCall, words: str = "") -> RecentCalls:
     found = RecentCalls().told(words)
     for each in calls:
         found = found.then(each)

@@ -198,7 +198,7 @@ class PostgresShapes:
             return await _rows(connection, _LEARNT_KNOWN, asked)
 
 
-class PostgresSeenFlows:
+class PostgresObservedFlows:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
@@ -305,7 +305,7 @@ _TRIM: Final[LiteralString] = f"""
 """
 
 
-class PostgresLearntCounts:
+class PostgresLearnedCounts:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 

@@ -26,7 +26,7 @@ from portico.guard.core.errors import ApprovalNotFound
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import fits
 from portico.interfaces.console.forms import Form, form_of
-from portico.interfaces.console.live import TalkTopic, chat_place
+from portico.interfaces.console.live import RunEventTopic, chat_place
 from portico.interfaces.console.page import (
     PageContext,
     PageNotFound,
@@ -139,7 +139,7 @@ async def thread_of(desk: PageContext, run: RunId, at: str | None = None) -> Thr
     asks = await asks_of(desk, trace)
     head = head_of(desk, trace, asks)
     stretches, earlier = await _stretches(desk, trace, at, asks)
-    topic = None if head.over or at is not None else str(TalkTopic(run, len(trace.turns)))
+    topic = None if head.over or at is not None else str(RunEventTopic(run, len(trace.turns)))
     return Thread(
         trace=trace,
         head=head,

@@ -181,7 +181,7 @@ class ToolTokenCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerFigures:
+class ServerMetrics:
     name: str
     href: str
     state: State | None
@@ -271,11 +271,11 @@ def totals(figures: Iterable[CallStats]) -> Totals:
 
 def server_figures(
     figures: Iterable[CallStats], looks: Iterable[ServerDetails]
-) -> Sequence[ServerFigures]:
+) -> Sequence[ServerMetrics]:
     """Those called most first."""
     states = {look.server.name: state_of(look) for look in looks}
     found = [
-        ServerFigures(
+        ServerMetrics(
             name=its.name,
             href=f"/servers/{its.name}",
             state=states.get(its.name),
@@ -370,7 +370,7 @@ def summed(name: str, stats: Iterable[ModelStats]) -> Cost:
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
-def servers_csv(rows: Iterable[ServerFigures]) -> str:
+def servers_csv(rows: Iterable[ServerMetrics]) -> str:
     head = ["server", "calls", "error_rate", "p50_ms", "p95_ms", "p99_ms", "last_at"]
     found = [
         [

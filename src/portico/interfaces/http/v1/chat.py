@@ -44,7 +44,7 @@ from portico.interfaces.http.streaming import (
     Listener,
     Listening,
     RawConnection,
-    TalkStream,
+    RunEventStream,
     collected,
     line_of,
     one_line,
@@ -371,7 +371,7 @@ async def debate_reply(
     told = _told(debates, listener.caller, debate)
     headers = {DEBATE_HEADER: str(debate.id)}
     if body.stream:
-        stream = TalkStream(listener, told, chunks)
+        stream = RunEventStream(listener, told, chunks)
         stream.headers.update(headers)
         return stream
     error = await collected(told, chunks, patience=0, line=line)
@@ -582,7 +582,7 @@ async def complete_chat(  # noqa: PLR0913 # FastAPI's way to be handed them
     told = runs.follow_run(listener.caller, taken.run)
     patience = runs.chat_patience.total_seconds()
     if body.stream:
-        stream = TalkStream(listener, told, chunks, patience=patience)
+        stream = RunEventStream(listener, told, chunks, patience=patience)
         stream.headers[RUN] = str(taken.run)
         return stream
     error = await collected(told, chunks, patience=patience, line=line_of(request.scope))
