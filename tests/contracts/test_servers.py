@@ -22,7 +22,7 @@ from portico.gateway.core.servers import (
     Stdio,
     Template,
     ToolCounts,
-    Unboxed,
+    Unsandboxed,
 )
 from portico.gateway.ports import Servers, Tools
 from portico.kernel.budget import Tokens
@@ -71,7 +71,7 @@ EVERYTHING: dict[str, object] = {
         network=Network.PUBLIC,
         reach=(NetworkEndpoint("::1", 80), NetworkEndpoint("db", 5432)),
     ),
-    "unsandboxed": Unboxed(by="ana", at=LATER, launch_pin="p1"),
+    "unsandboxed": Unsandboxed(by="ana", at=LATER, launch_pin="p1"),
     "gone_at": LATER,
     "launch_pin": "p2",
 }

@@ -14,7 +14,7 @@ from portico.engine.core.idempotency import Claim, StoredResponse
 from portico.gateway.core.calls import Call, CallId, ResultId, StoredResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.confinement import profile_json, unboxed_json
-from portico.gateway.core.servers import Unboxed
+from portico.gateway.core.servers import Unsandboxed
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import KeyNotFound, PrincipalNotFound, SpaceNotFound
 from portico.guard.core.keys import ApiKey
@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 
 CLAIM = Claim.of("op", "k1", {})
 PROFILE = Profile(write=("/srv/notes",), reach=(NetworkEndpoint("db", 5432),))
-CONSENT = Unboxed(by="root", at=BEGINNING, launch_pin="p")
+CONSENT = Unsandboxed(by="root", at=BEGINNING, launch_pin="p")
 ODD = a_tool("files.read", "Of a \0 stranger.")
 
 

@@ -10,7 +10,7 @@ from portico.debate.core.conduct import verdict_words
 from portico.debate.core.debaters import DebaterKind, DebaterReply, DebaterRequest
 from portico.debate.core.debates import DebateStatus, NoteKind, OutcomeSpec, ReplaySpec, Why
 from portico.debate.core.errors import DebaterUnavailable, InvalidDebate
-from portico.debate.core.events import PartBegan
+from portico.debate.core.events import PartStarted
 from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.engine.core.runs import RunStatus
 from portico.kernel.label import PUBLIC, Label, Level
@@ -56,7 +56,7 @@ async def test_each_part_is_a_debate_of_its_own_and_the_text_is_out_of_all(room:
     assert all(part.status is DebateStatus.DECIDED for part in parts)
     assert its.id not in {each.id for each in await room.look.page(ANA)} - {its.id}
     assert len(await room.look.page(ANA)) == 1
-    began = [told.question for told in room.told(its.id) if isinstance(told, PartBegan)]
+    began = [told.question for told in room.told(its.id) if isinstance(told, PartStarted)]
     assert began == [each["question"] for each in PARTS]
 
 

@@ -25,7 +25,7 @@ from portico.debate.core.events import (
     DebaterAnswered,
     DebaterAsked,
     DebaterFailed,
-    RoundBegan,
+    RoundStarted,
     Skipped,
 )
 from portico.debate.core.questions import Cap, Preset, Question, QuestionKind
@@ -131,7 +131,7 @@ async def test_a_split_debate_has_one_critique_round_and_both_are_pooled() -> No
 
     assert names(room) == ["said:1:a:1", "said:1:b:1", "said:2:a:1", "said:2:b:1"]
     assert decision_of(whole).answer == "no"
-    rounds = [told for told in room.told(whole.debate.id) if isinstance(told, RoundBegan)]
+    rounds = [told for told in room.told(whole.debate.id) if isinstance(told, RoundStarted)]
     assert [told.round for told in rounds] == [1, 2]
 
 

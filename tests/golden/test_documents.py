@@ -53,7 +53,7 @@ from portico.guard.core.access_request import (
     Denied,
     NeedsApproval,
 )
-from portico.guard.core.approvals import Approval, Asker
+from portico.guard.core.approvals import Approval, ApprovalRequester
 from portico.guard.core.audit import head_from, head_line
 from portico.guard.core.oauth_logins import LoginPlace
 from portico.interfaces.console.screens.bridge import overview
@@ -279,7 +279,7 @@ async def test_the_webhook_is_told_as_ever() -> None:
     approval = Approval(
         id=APPROVAL,
         space=SPACE,
-        requester=Asker(ANA, "ana", PrincipalKind.AGENT),
+        requester=ApprovalRequester(ANA, "ana", PrincipalKind.AGENT),
         context=CONTEXT,
         tool="files.write",
         server="files",

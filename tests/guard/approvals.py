@@ -5,7 +5,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from portico.guard.core.access_request import AccessRequest, ActionTarget
-from portico.guard.core.approvals import Answered, AnswerKind, Approval, Asker, Via, answered
+from portico.guard.core.approvals import (
+    Answered,
+    AnswerKind,
+    Approval,
+    ApprovalRequester,
+    Via,
+    answered,
+)
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, ContextId, RunId, SpaceId
 from portico.kernel.label import PUBLIC
@@ -40,7 +47,9 @@ def an_approval(
     made = Approval(
         id=approval,
         space=SpaceId(caller.space.value),
-        requester=Asker(caller.id, caller.name, caller.kind, caller.key, caller.context),
+        requester=ApprovalRequester(
+            caller.id, caller.name, caller.kind, caller.key, caller.context
+        ),
         context=ContextId(caller.id.value),
         tool=act.target.tool,
         server=act.target.server,

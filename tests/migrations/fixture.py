@@ -39,7 +39,7 @@ from portico.engine.core.idempotency import Claim, StoredResponse
 from portico.gateway.core.calls import Call, CallId, CallOutcome, ResultId, StoredResult
 from portico.gateway.core.catalog_snapshot import ToolRef
 from portico.gateway.core.inferred_schema import ObservedSchema, Passed, ToolPlace, shape_of
-from portico.gateway.core.servers import Unboxed
+from portico.gateway.core.servers import Unsandboxed
 from portico.guard.authentication import Authenticate
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.principals import Role
@@ -184,7 +184,7 @@ async def _fill_gateway(
 ) -> None:
     servers, tools = PostgresServers(transactions), PostgresTools(transactions)
     files, mail = an_approved_server("files"), a_server("mail", origin="/home/ana/.mcp.json")
-    consent = Unboxed(by="ana", at=clock.now(), launch_pin=mail.launch_pin)
+    consent = Unsandboxed(by="ana", at=clock.now(), launch_pin=mail.launch_pin)
     profile = Profile(write=("/srv/files",), reach=(NetworkEndpoint("files.example", 443),))
     files, mail = replace(files, profile=profile), replace(mail, unsandboxed=consent)
     changed = a_tool("files.write", effect=Effect.LOCAL_WRITE)

@@ -18,7 +18,7 @@ from portico.adapters.system.process import LastCall, collect_rarely, end_orderl
 from portico.app.app_context import AppContext
 from portico.app.supervision import SERVER, kept_address, notes_folder
 from portico.engine.core.errors import SchemaBehind
-from portico.engine.core.store import Patience, Source
+from portico.engine.core.store import RestartLimits, Source
 from portico.kernel.errors import PorticoError
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _taken_over(note: PidFile, file: Path, url: str) -> bool:
     if told.get("url") != url:
         return False
     _log.info("waits until process %s, which was here before, has ended", told.get("pid"))
-    return note.take(Patience().to_end)
+    return note.take(RestartLimits().to_end)
 
 
 def _start_and_serve(

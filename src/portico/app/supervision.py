@@ -18,7 +18,7 @@ from portico.adapters.system.bind_address import is_ready
 from portico.adapters.system.pid_file import held, last_note, living_note, send
 from portico.adapters.system.supervisor import NOTE, SupervisorArgs
 from portico.app.app_context import AppContext
-from portico.engine.core.store import Patience
+from portico.engine.core.store import RestartLimits
 from portico.interfaces.cli.errors import ServerNotStarted
 from portico.interfaces.cli.services import (
     AtLogin,
@@ -34,7 +34,7 @@ from portico.kernel.json import JsonObject
 SERVER: Final = "server-"
 """What the note of a server is called, before its port."""
 _ADDRESS: Final = ("server.host", "server.port")
-_TO_END: Final = Patience().to_end
+_TO_END: Final = RestartLimits().to_end
 _PAUSE: Final = 0.05
 _LAST: Final = 10.0
 """Seconds in which a process that was killed is gone."""
@@ -271,7 +271,7 @@ def _object(value: object) -> JsonObject:
 
 _PATIENCE: Final = 300.0
 """Seconds: a database that was cut off may have much to bring in order."""
-_ENDING: Final = Patience().to_end
+_ENDING: Final = RestartLimits().to_end
 _MEANWHILE_LAST: Final = 12
 """Lines that are told of one that did not start."""
 

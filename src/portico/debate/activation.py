@@ -86,7 +86,7 @@ def asker_of(caller: Principal) -> JsonObject:
 
 
 @dataclass(slots=True, kw_only=True)
-class Starter:
+class Initiator:
     worker: Principal
     """Who stands in for them in the run, at the debate's own task."""
     requester: JsonObject
@@ -129,7 +129,7 @@ class Secrecy:
 @dataclass(slots=True, kw_only=True)
 class Activation:
     durable: Durable
-    initiator: Starter
+    initiator: Initiator
     debate: Debate
     notes: tuple[Note, ...]
     panel: Panel

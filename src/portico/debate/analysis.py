@@ -32,7 +32,7 @@ from portico.debate.core.debates import (
     share_of,
 )
 from portico.debate.core.estimates import Plan, first_pair, text_cost
-from portico.debate.core.events import PartBegan, Skipped
+from portico.debate.core.events import PartStarted, Skipped
 from portico.debate.core.prompts import Reading, Sheet
 from portico.debate.core.questions import Cap
 from portico.debate.debaters import DebaterQuestion
@@ -136,7 +136,7 @@ class RunAnalysis:
             await retry_while_unavailable(
                 lambda begun=begun: self.resume.blackboard.add(leg.caller, begun)  # type: ignore[misc] # bound now
             )
-            await self.hold.tell(leg, PartBegan(debate=str(part.id), question=part.question.text))
+            await self.hold.tell(leg, PartStarted(debate=str(part.id), question=part.question.text))
         for part in wished[len(fitting) :]:
             await self._left_out(leg, part)
         return {"parts": [str(part.id) for part in fitting]}

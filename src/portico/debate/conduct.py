@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from portico.debate.activation import Activation, Secrecy, Starter, StopWatch, as_read
+from portico.debate.activation import Activation, Initiator, Secrecy, StopWatch, as_read
 from portico.debate.core.conduct import (
     SYNTHESIS,
     AskBetter,
@@ -46,7 +46,7 @@ from portico.debate.core.debates import (
     Why,
     left_of,
 )
-from portico.debate.core.events import DebateEnded, DebateEvent, RoundBegan, Skipped
+from portico.debate.core.events import DebateEnded, DebateEvent, RoundStarted, Skipped
 from portico.debate.core.panel import panel_of
 from portico.debate.core.prompts import (
     reading_better,
@@ -201,7 +201,7 @@ class HoldDebate:
     async def _round(self, leg: Activation, table: Table, move: AskDebaters) -> None:
         names = tuple(voice.name for voice in move.debaters)
         if len(names) > 1 or move.round > 1:
-            await self.tell(leg, RoundBegan(round=move.round, voices=names))
+            await self.tell(leg, RoundStarted(round=move.round, voices=names))
         await self.asked(leg, [_voice_asked(table, move, voice) for voice in move.debaters])
 
     async def asked(self, leg: Activation, asked: Sequence[DebaterQuestion]) -> None:
@@ -358,13 +358,13 @@ class TakeUp:
     clock: Clock
     tokenizer: Tokenizer
 
-    async def whole(self, durable: Durable, given: JsonObject) -> tuple[Starter, WholeDebate]:
+    async def whole(self, durable: Durable, given: JsonObject) -> tuple[Initiator, WholeDebate]:
         """As whoever started it, at the debate's own task: what they read elsewhere meanwhile is
         none of its business."""
         which = DebateId.parse(str(given["debate"]))
         found = await retry_while_unavailable(lambda: self.blackboard.read(durable.caller, which))
         asker = given.get("asker")
-        starter = Starter(
+        starter = Initiator(
             worker=replace(durable.caller, context=found.debate.context),
             requester=asker if isinstance(asker, dict) else {},
             as_they_are=self.as_they_are,
@@ -374,7 +374,7 @@ class TakeUp:
     async def leg(
         self,
         durable: Durable,
-        starter: Starter,
+        starter: Initiator,
         whole: WholeDebate,
         watch: StopWatch,
         secrecy: Secrecy | None = None,

@@ -199,7 +199,7 @@ class Waits(UserDict[str, Wait]):
 
 
 @dataclass(slots=True)
-class Stir:
+class Wake:
     """Something has happened that whoever attends to the waits should look at."""
 
     event: asyncio.Event = field(default_factory=asyncio.Event)
@@ -309,7 +309,7 @@ class Execution:
         self._begun: list[asyncio.Task[Step]] = []
         self._called = False
         self._busy = 0
-        self._stir = Stir()
+        self._stir = Wake()
         self._long = LongSteps(self._stir.set)
         self._group: asyncio.TaskGroup | None = None
 

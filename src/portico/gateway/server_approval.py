@@ -33,7 +33,7 @@ from portico.gateway.core.server_approval import (
     look_pin,
     propose,
 )
-from portico.gateway.core.servers import Http, Server, Stdio, Unboxed, let_out, standing
+from portico.gateway.core.servers import Http, Server, Stdio, Unsandboxed, let_out, standing
 from portico.gateway.ports import ServerConfinement, Servers, Tools
 from portico.gateway.servers import ConfinementStatus, held
 from portico.guard.core.audit import AuditEntry
@@ -137,12 +137,12 @@ class ApproveLaunch:
         self.bus.wake(caller.space, CATALOGUE)
         return server
 
-    async def _consent(self, caller: Principal, server: Server) -> Unboxed:
+    async def _consent(self, caller: Principal, server: Server) -> Unsandboxed:
         if not isinstance(server.launch, Stdio):
             raise NotStartedHere(server.name)
         if not await self.confinement.lacking():
             raise UnboxedRefused(server.name, let_out(server.name, server.launch_pin))
-        return Unboxed(by=caller.name, at=self.clock.now(), launch_pin=server.launch_pin)
+        return Unsandboxed(by=caller.name, at=self.clock.now(), launch_pin=server.launch_pin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from portico.guard.core.approvals import (
     Answered,
     AnswerKind,
     Approval,
-    Asker,
+    ApprovalRequester,
     Outcome,
     Resolution,
     Status,
@@ -277,7 +277,9 @@ class AskApproval:
         return Approval(
             id=approval,
             space=caller.space,
-            requester=Asker(caller.id, caller.name, caller.kind, caller.key, caller.context),
+            requester=ApprovalRequester(
+                caller.id, caller.name, caller.kind, caller.key, caller.context
+            ),
             context=context.id,
             action=act.action,
             tool=aim.tool,

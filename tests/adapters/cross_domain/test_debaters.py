@@ -61,7 +61,7 @@ from portico.debate.core.events import (
     DebaterFailed,
     DebaterSpoke,
     DebateStreamItem,
-    RoundBegan,
+    RoundStarted,
 )
 from portico.debate.core.questions import Preset, QuestionKind
 from portico.engine.core.errors import InvalidCursor
@@ -416,8 +416,8 @@ async def test_a_debate_begins_with_what_its_starter_has_read_and_goes_its_own_w
     assert fresh.label == PUBLIC
 
 
-BEGAN = RoundBegan(round=1, voices=("a",))
-NEXT = RoundBegan(round=2, voices=("a",))
+BEGAN = RoundStarted(round=1, voices=("a",))
+NEXT = RoundStarted(round=2, voices=("a",))
 ENDED = DebateEnded(decision=None, status="stopped", tokens=1, money=Decimal(0), seconds=0.5)
 SEAL = AesSivSeal.from_pepper(b"pepper")
 

@@ -19,7 +19,7 @@ from portico.adapters.egress.approval_webhook import (
     signature,
 )
 from portico.adapters.egress.client import Bounds, guarded_client, written
-from portico.guard.core.approvals import Approval, Asker, Status
+from portico.guard.core.approvals import Approval, ApprovalRequester, Status
 from portico.guard.core.errors import ApprovalNotFound
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, ContextId, RunId
@@ -38,7 +38,7 @@ def asked(**more: object) -> Approval:
     made = Approval(
         id=ApprovalId.mint(BEGINNING, entropy),
         space=ANA.space,
-        requester=Asker(ANA.id, ANA.name, ANA.kind),
+        requester=ApprovalRequester(ANA.id, ANA.name, ANA.kind),
         context=ContextId.mint(BEGINNING, entropy),
         tool="mail.send",
         server="mail",

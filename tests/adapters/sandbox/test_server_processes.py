@@ -24,7 +24,7 @@ from portico.adapters.sandbox.server_processes import (
     whole_path,
 )
 from portico.gateway.core.errors import UpstreamDown
-from portico.gateway.core.servers import FromFile, Http, Plain, ServerId, Stdio, Unboxed
+from portico.gateway.core.servers import FromFile, Http, Plain, ServerId, Stdio, Unsandboxed
 from portico.sandbox.core.errors import InvalidProfile, SandboxUnavailable
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Limits, Network, NetworkEndpoint, Profile
@@ -500,7 +500,7 @@ async def test_only_whoever_is_let_out_runs_without_and_that_is_logged(
     consent: str | None,
     let_out: bool,
 ) -> None:
-    agreed = None if consent is None else Unboxed(by="ana", at=BEGINNING, launch_pin=consent)
+    agreed = None if consent is None else Unsandboxed(by="ana", at=BEGINNING, launch_pin=consent)
 
     with caplog.at_level(logging.WARNING, "portico.sandbox"):
         room = await cells(tmp_path, named=named).cell(
@@ -517,7 +517,7 @@ async def test_consent_lets_nobody_out_where_there_is_a_box_or_one_that_does_not
     async def find() -> Sandbox:
         return made.box()
 
-    agreed = replace(SHELL, unsandboxed=Unboxed(by="ana", at=BEGINNING, launch_pin="pin"))
+    agreed = replace(SHELL, unsandboxed=Unsandboxed(by="ana", at=BEGINNING, launch_pin="pin"))
 
     assert await cells(tmp_path, find).cell(agreed, COMMAND, {}) is not None
     assert await cells(tmp_path, lacking=False).cell(agreed, COMMAND, {}) is not None

@@ -24,17 +24,17 @@ from portico.adapters.system.pid_file import (
     send,
 )
 from portico.adapters.system.supervisor import GAVE_UP, NOTE, SupervisorArgs
-from portico.engine.core.store import Patience
+from portico.engine.core.store import RestartLimits
 from portico.kernel.json import JsonObject
 from tests.children import gone
 
-HASTY = Patience(quick=30, most=20, first=0.001, longest=0.01, to_end=5)
+HASTY = RestartLimits(quick=30, most=20, first=0.001, longest=0.01, to_end=5)
 NOTES_ITS_PID = 'echo $$ >> "$0/pids"; exec sleep 60'
 
 
 @contextmanager
 def supervisor(
-    folder: Path, script: str, patience: Patience = HASTY
+    folder: Path, script: str, patience: RestartLimits = HASTY
 ) -> Iterator["subprocess.Popen[bytes]"]:
     order = SupervisorArgs(folder=folder, log=folder / "log", url="http://x", wait_timeout=patience)
     module = [sys.executable, "-P", "-m", "portico.adapters.system.supervisor"]
@@ -67,7 +67,7 @@ def told(folder: Path) -> JsonObject:
 
 def test_a_program_that_is_not_there_for_a_while_is_tried_again(tmp_path: Path) -> None:
     program = tmp_path / "server"
-    patience = Patience(quick=30, most=1_000, first=0.01, longest=0.01, to_end=5)
+    patience = RestartLimits(quick=30, most=1_000, first=0.01, longest=0.01, to_end=5)
     order = SupervisorArgs(
         folder=tmp_path, log=tmp_path / "log", url="http://x", wait_timeout=patience
     )
@@ -127,7 +127,7 @@ def test_one_that_is_killed_comes_back_and_what_it_left_in_its_group_goes(tmp_pa
 
 def test_one_that_does_not_end_when_asked_is_killed_and_that_is_said(tmp_path: Path) -> None:
     deaf = 'trap "" TERM; echo $$ >> "$0/pids"; while :; do sleep 1; done'
-    with supervisor(tmp_path, deaf, Patience(to_end=0.3)) as process:
+    with supervisor(tmp_path, deaf, RestartLimits(to_end=0.3)) as process:
         until(lambda: bool(pids(tmp_path)))
         process.terminate()
         code = process.wait(10)
@@ -147,7 +147,7 @@ def test_of_two_one_keeps_it_up_and_the_other_leaves(tmp_path: Path) -> None:
 
 
 def test_while_it_rests_it_ends_at_once_when_asked(tmp_path: Path) -> None:
-    with supervisor(tmp_path, "exit 7", Patience(first=60, longest=60)) as process:
+    with supervisor(tmp_path, "exit 7", RestartLimits(first=60, longest=60)) as process:
         until(lambda: (tmp_path / f"{NOTE}.json").exists() and told(tmp_path)["deaths"] == 1)
         process.terminate()
 
@@ -157,7 +157,7 @@ def test_while_it_rests_it_ends_at_once_when_asked(tmp_path: Path) -> None:
 
 
 def test_what_it_said_last_tells_why_even_if_it_is_no_error_of_ours(tmp_path: Path) -> None:
-    with supervisor(tmp_path, "echo no module >&2; exit 1", Patience(most=1)) as process:
+    with supervisor(tmp_path, "echo no module >&2; exit 1", RestartLimits(most=1)) as process:
         assert process.wait(10) == GAVE_UP
 
     assert told(tmp_path)["why"] == "it ended with code 1: no module"

@@ -30,8 +30,8 @@ from portico.debate.core.events import (
     DebaterFailed,
     DebaterSpoke,
     GuestsInvited,
-    PartBegan,
-    RoundBegan,
+    PartStarted,
+    RoundStarted,
     Skipped,
     happening_json,
     happening_of,
@@ -565,7 +565,7 @@ NOTHING_YET = DebateProgress(
     cap_money=None,
 )
 EVERY_HAPPENING: list[DebateEvent] = [
-    RoundBegan(round=2, voices=("a", "b#2")),
+    RoundStarted(round=2, voices=("a", "b#2")),
     DebaterAsked(voice="a", round=1, reserved_tokens=900, why="It is the first."),
     DebaterSpoke(voice="a", round=1, text="Hm \x00 \ud800"),
     DebaterAnswered(
@@ -600,7 +600,7 @@ EVERY_HAPPENING: list[DebateEvent] = [
     ),
     Skipped(what="critique", why="budget", saved_tokens=300),
     GuestsInvited(seats=2),
-    PartBegan(debate="dbt_x", question="Why?"),
+    PartStarted(debate="dbt_x", question="Why?"),
     DebateEnded(decision=DECISION, status="decided", tokens=9, money=Decimal(1), seconds=2.0),
     DebateEnded(decision=None, status="failed", tokens=0, money=Decimal(0), seconds=0.0),
 ]
@@ -623,4 +623,4 @@ def test_what_is_of_a_later_version_is_passed_over_and_a_list_that_is_none_is_em
 
     began = happening_of("round.began", {"round": 1, "voices": "everybody"})
 
-    assert began == RoundBegan(round=1, voices=())
+    assert began == RoundStarted(round=1, voices=())

@@ -10,7 +10,7 @@ from portico.engine.core.store import (
     Applied,
     CheckResult,
     Migration,
-    Patience,
+    RestartLimits,
     State,
     in_a_row,
     pause,
@@ -79,7 +79,7 @@ def test_a_checksum_changes_with_a_single_space() -> None:
 
 # A server that dies is started again, ever later; the worst that was found is how it is.
 
-FEW = Patience(quick=30, most=4, first=1, longest=3)
+FEW = RestartLimits(quick=30, most=4, first=1, longest=3)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_one_that_had_been_well_does_not_count(lived: float, deaths: int) -> Non
 
 
 def test_as_it_comes_it_tries_for_a_minute_and_no_longer() -> None:
-    usual = Patience()
+    usual = RestartLimits()
 
     waits = [pause(deaths, usual) for deaths in range(1, usual.most + 1)]
 

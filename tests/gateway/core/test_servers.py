@@ -51,7 +51,7 @@ from portico.gateway.core.servers import (
     ServerId,
     Stdio,
     ToolCounts,
-    Unboxed,
+    Unsandboxed,
     as_approved,
     check_may_start,
     hold_of,
@@ -271,7 +271,9 @@ def test_a_file_cannot_give_its_name_to_another() -> None:
 
 
 BOXED = a_server("files")
-UNBOXED = replace(BOXED, unsandboxed=Unboxed(by="ana", at=BEGINNING, launch_pin=BOXED.launch_pin))
+UNBOXED = replace(
+    BOXED, unsandboxed=Unsandboxed(by="ana", at=BEGINNING, launch_pin=BOXED.launch_pin)
+)
 
 
 def held(profile: Profile) -> Server:
@@ -353,13 +355,13 @@ def test_a_prompt_without_a_server_is_nobodys(name: str) -> None:
         whose_prompt(name)
 
 
-CONSENT = Unboxed(by="ana", at=BEGINNING, launch_pin="p1")
+CONSENT = Unsandboxed(by="ana", at=BEGINNING, launch_pin="p1")
 DB = NetworkEndpoint("db.example", 5432)
 BASE = Profile(read=("/srv/keys",), write=("/srv/notes",), reach=(DB,))
 
 
 def test_only_the_configuration_lets_out_of_a_box_and_only_consent_does_without() -> None:
-    rows: list[tuple[Unboxed | None, bool, tuple[str, ...], ConfinementMode]] = [
+    rows: list[tuple[Unsandboxed | None, bool, tuple[str, ...], ConfinementMode]] = [
         (None, True, (), ConfinementMode.BOXED),
         (CONSENT, True, (), ConfinementMode.BOXED),
         (None, True, ("files:p1",), ConfinementMode.UNBOXED),
@@ -484,7 +486,7 @@ def test_a_profile_comes_back_as_it_was() -> None:
 
 
 def test_a_consent_comes_back_as_it_was() -> None:
-    consent = Unboxed(by="ana", at=BEGINNING, launch_pin="p")
+    consent = Unsandboxed(by="ana", at=BEGINNING, launch_pin="p")
 
     assert unboxed_from({k: str(v) for k, v in unboxed_json(consent).items()}) == consent
 

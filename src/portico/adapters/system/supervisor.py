@@ -20,7 +20,7 @@ from typing import Final
 
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.system.pid_file import PidFile, how_it_died, last_line, last_words
-from portico.engine.core.store import Patience, in_a_row, pause
+from portico.engine.core.store import RestartLimits, in_a_row, pause
 from portico.kernel.json import JsonObject, JsonValue
 
 NOTE: Final = "supervisor"
@@ -41,7 +41,7 @@ class SupervisorArgs:
     url: str
     unsaved_settings: JsonObject = field(default_factory=dict)
     """Settings that a restart is to keep."""
-    wait_timeout: Patience = field(default_factory=Patience)
+    wait_timeout: RestartLimits = field(default_factory=RestartLimits)
 
     def written(self) -> str:
         log = None if self.log is None else str(self.log)
@@ -63,7 +63,7 @@ class SupervisorArgs:
             log=Path(told["log"]) if told["log"] else None,
             url=told["url"],
             unsaved_settings=told["kept"],
-            wait_timeout=Patience(**told["patience"]),
+            wait_timeout=RestartLimits(**told["patience"]),
         )
 
 

@@ -13,7 +13,7 @@ from portico.kernel.label import PUBLIC, Label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundBegan:
+class RoundStarted:
     round: int
     voices: tuple[str, ...]
 
@@ -84,7 +84,7 @@ class GuestsInvited:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartBegan:
+class PartStarted:
     """Of an analysis: a debate of its own."""
 
     debate: str
@@ -101,7 +101,7 @@ class DebateEnded:
 
 
 DebateEvent = (
-    RoundBegan
+    RoundStarted
     | DebaterAsked
     | DebaterSpoke
     | DebaterAnswered
@@ -109,7 +109,7 @@ DebateEvent = (
     | DebateProgress
     | Skipped
     | GuestsInvited
-    | PartBegan
+    | PartStarted
     | DebateEnded
 )
 
@@ -123,7 +123,7 @@ class DebateStreamItem:
 
 
 TYPES: Final[Mapping[type[DebateEvent], str]] = {
-    RoundBegan: "round.began",
+    RoundStarted: "round.began",
     DebaterAsked: "voice.asked",
     DebaterSpoke: "voice.spoke",
     DebaterAnswered: "voice.answered",
@@ -131,7 +131,7 @@ TYPES: Final[Mapping[type[DebateEvent], str]] = {
     DebateProgress: "standing",
     Skipped: "skipped",
     GuestsInvited: "guests.wanted",
-    PartBegan: "part.began",
+    PartStarted: "part.began",
     DebateEnded: "debate.ended",
 }
 
@@ -161,7 +161,7 @@ def _plain(value: object) -> JsonValue:
 
 def _round_began(facts: JsonObject) -> DebateEvent:
     voices = tuple(map(str, _list(facts["voices"])))
-    return RoundBegan(round=_number(facts["round"]), voices=voices)
+    return RoundStarted(round=_number(facts["round"]), voices=voices)
 
 
 def _voice_asked(facts: JsonObject) -> DebateEvent:
@@ -222,7 +222,7 @@ def _guests_wanted(facts: JsonObject) -> DebateEvent:
 
 
 def _part_began(facts: JsonObject) -> DebateEvent:
-    return PartBegan(debate=str(facts["debate"]), question=str(facts["question"]))
+    return PartStarted(debate=str(facts["debate"]), question=str(facts["question"]))
 
 
 def _debate_ended(facts: JsonObject) -> DebateEvent:

@@ -135,7 +135,7 @@ def worst(findings: Iterable[CheckResult]) -> State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RestartLimits:
     """With a server that dies. Seconds."""
 
     quick: float = 30.0
@@ -148,12 +148,12 @@ class Patience:
     """For one that was asked to end; by its own account it needs 60 at most."""
 
 
-def in_a_row(before: int, lived: float, patience: Patience) -> int:
+def in_a_row(before: int, lived: float, patience: RestartLimits) -> int:
     """Quick deaths so far, this one among them; 0 if it was none."""
     return before + 1 if lived < patience.quick else 0
 
 
-def pause(deaths: int, patience: Patience) -> float | None:
+def pause(deaths: int, patience: RestartLimits) -> float | None:
     """How long to wait after so many in a row, each time twice as long; None: it is given up."""
     if deaths >= patience.most:
         return None

@@ -22,7 +22,7 @@ from portico.gateway.core.servers import (
     ProtocolRevision,
     Server,
     ServerId,
-    Unboxed,
+    Unsandboxed,
     standing,
 )
 from portico.guard.core.access_request import ActionTarget
@@ -300,7 +300,7 @@ class UpstreamTarget:
     id: ServerId | None = None
     """Whose home it has."""
     profile: Profile | None = None
-    unsandboxed: Unboxed | None = None
+    unsandboxed: Unsandboxed | None = None
 
     @classmethod
     def of(

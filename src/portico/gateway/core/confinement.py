@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from portico.gateway.core.pins import Package
-from portico.gateway.core.servers import Unboxed
+from portico.gateway.core.servers import Unsandboxed
 from portico.kernel.json import JsonObject, JsonValue
 from portico.sandbox.core.errors import InvalidProfile
 from portico.sandbox.core.profile import Network, NetworkEndpoint, Profile
@@ -41,14 +41,14 @@ def profile_from(value: JsonValue) -> Profile:
     )
 
 
-def unboxed_json(consent: Unboxed) -> JsonObject:
+def unboxed_json(consent: Unsandboxed) -> JsonObject:
     return {"by": consent.by, "at": consent.at.isoformat(), "launch_pin": consent.launch_pin}
 
 
-def unboxed_from(value: Mapping[str, str]) -> Unboxed:
+def unboxed_from(value: Mapping[str, str]) -> Unsandboxed:
     """As `unboxed_json` wrote it."""
     at = datetime.fromisoformat(value["at"])
-    return Unboxed(by=value["by"], at=at, launch_pin=value["launch_pin"])
+    return Unsandboxed(by=value["by"], at=at, launch_pin=value["launch_pin"])
 
 
 def _network(value: JsonValue) -> Network:

@@ -16,7 +16,7 @@ from portico.sandbox.core.profile import Network, NetworkEndpoint, Profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unboxed:
+class Unsandboxed:
     """Somebody has agreed that a server runs with all rights of Portico itself, where there is no
     box: exactly this launch of it."""
 
@@ -62,7 +62,7 @@ class Confinement:
 def hold_of(
     server: str,
     launch_pin: str,
-    consent: Unboxed | None,
+    consent: Unsandboxed | None,
     *,
     offered: bool,
     lacking: bool,
@@ -296,7 +296,7 @@ class Server:
     """Seconds for one call; None for the setting."""
     profile: Profile | None = None
     """What it may reach, if somebody has said so; None for what follows from its launch."""
-    unsandboxed: Unboxed | None = None
+    unsandboxed: Unsandboxed | None = None
     """The consent to start it without a box, where there is none."""
     label: Label = PUBLIC
     """What its results carry; whoever is not cleared for it does not see the server at all."""

@@ -121,7 +121,7 @@ class Resolution(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class ApprovalRequester:
     id: PrincipalId
     name: str
     kind: PrincipalKind
@@ -158,7 +158,7 @@ class Waiter:
 class Approval:
     id: ApprovalId
     space: SpaceId
-    requester: Asker
+    requester: ApprovalRequester
     context: ContextId
     action: Action = Action.CALL
     tool: str
@@ -349,7 +349,7 @@ def rule_of(approval: Approval, answer: Answered, pattern: str | None) -> Rule |
     )
 
 
-def _whom(asker: Asker) -> str:
+def _whom(asker: ApprovalRequester) -> str:
     """A name in a rule may hold wildcards, and one that does would let in others."""
     if not set("*?:") & set(asker.name):
         return asker.name

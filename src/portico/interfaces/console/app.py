@@ -41,7 +41,7 @@ from portico.interfaces.console.screens import metrics as figures
 from portico.interfaces.console.screens import tool_graph as graph
 from portico.interfaces.console.screens.bridge import overview as bridge
 from portico.interfaces.console.screens.run import page as run
-from portico.interfaces.console.sessions import REFUSED, Wall
+from portico.interfaces.console.sessions import REFUSED, SessionMiddleware
 from portico.interfaces.http.middleware import BodyLimit
 from portico.kernel.errors import PorticoError
 
@@ -179,7 +179,7 @@ def build(house: ConsoleServices) -> ASGIApp:
     )
     app.router.redirect_slashes = False
     app.state.house = house
-    return Wall(BodyLimit(_Standing(app)), house)
+    return SessionMiddleware(BodyLimit(_Standing(app)), house)
 
 
 class _Standing:

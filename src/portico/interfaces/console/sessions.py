@@ -62,7 +62,7 @@ class NotFromHere(PorticoError):
         super().__init__("The browser does not say that this form was sent from our own page.")
 
 
-class Wall:
+class SessionMiddleware:
     def __init__(self, app: ASGIApp, house: ConsoleServices) -> None:
         self._app = app
         self._house = house

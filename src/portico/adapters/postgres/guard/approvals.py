@@ -14,7 +14,7 @@ from portico.guard.core.approvals import (
     Answered,
     AnswerKind,
     Approval,
-    Asker,
+    ApprovalRequester,
     Outcome,
     Status,
     Via,
@@ -102,7 +102,7 @@ def approval_from(row: Row) -> Approval:
     return Approval(
         id=ApprovalId(row["approval_id"]),
         space=SpaceId(row["space_id"]),
-        requester=Asker(
+        requester=ApprovalRequester(
             id=PrincipalId(row["principal_id"]),
             name=row["asker"],
             kind=PrincipalKind(row["asker_kind"]),

@@ -33,8 +33,8 @@ from portico.debate.core.debates import Debate, DebateStatus, Decision, Option, 
 from portico.debate.core.events import (
     DebaterAnswered,
     DebaterFailed,
-    PartBegan,
-    RoundBegan,
+    PartStarted,
+    RoundStarted,
     Skipped,
 )
 from portico.debate.core.events import DebateStreamItem as DebateTold
@@ -515,7 +515,7 @@ def _option_line(option: Option) -> str:
 
 def _debate_line(told: DebateTold) -> str:
     match told.event:
-        case RoundBegan(round=number):
+        case RoundStarted(round=number):
             return "Round 1: blind answers." if number == 1 else f"Round {number}: critique."
         case DebaterAnswered(voice=voice, answer=answer):
             return f"{voice}: {brief(answer)}"
@@ -523,7 +523,7 @@ def _debate_line(told: DebateTold) -> str:
             return f"{voice} gave no answer: {brief(why)}"
         case Skipped(what=what, why=why, saved_tokens=saved):
             return skip_words(brief(what), why, saved)
-        case PartBegan(question=question):
+        case PartStarted(question=question):
             return f"A part of it: {brief(question)}"
         case _:
             return ""
