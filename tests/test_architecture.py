@@ -19,6 +19,40 @@ MAKES_A_CONNECTION = re.compile(
 LIBRARY = re.compile("httpx|httpcore|requests|aiohttp|urllib|http.client|websockets")
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "manager", "service", "data", "info", "schemas"}
 
+OLD_WORDS = {
+    *("ahead", "anew", "asked", "asker", "began", "begun", "box"),
+    *("boxed", "boxes", "convoy", "desk", "door", "doors", "errand"),
+    *("errands", "facts", "fate", "figures", "flaw", "flaws", "foretold"),
+    *("gave", "ground", "happening", "happenings", "house", "keeper", "kept"),
+    *("knock", "lane", "learnt", "leg", "lessons", "letters", "look"),
+    *("marks", "mend", "patience", "purse", "said", "seen", "shelf"),
+    *("standing", "starter", "station", "stations", "stir", "talk", "taught"),
+    *("tell", "telling", "told", "unboxed", "veil", "vitals", "voice"),
+    *("voices", "wall", "walls", "wanted", "wish", "wishes", "words"),
+}
+"""For which the field has other words."""
+KEPT_OLD_WORDS = {
+    *("SchemaAhead", "AskedOtherwise", "BegunBefore", "ToolSaidNo", "TooLargeToTell"),  # errors
+    *("UnboxedRefused", "BoxSettings", "DebaterAsked"),  # an error, settings and an event: seen
+    *("AskerOut", "BoxOut", "FiguresOut", "GraphFiguresOut", "ServerLookOut", "SaidOut"),  # REST
+    *("VitalsOut", "WantedIn", "WantedOut", "Flaws"),
+    *("box", "ranking_figures"),  # modules
+    *("Begun", "Box", "Facts", "House", "Marks", "Words"),  # known in one module only, or in few
+}
+"""By name: what programs see changes once, with their names."""
+DOMAINS = (
+    *("guard", "sandbox", "engine", "gateway", "workflows", "learning"),
+    *("agents", "bridge", "debate"),
+)
+OWN_STEMS = {
+    *("budgets", "logins", "lease", "journal", "tools", "counts", "visibility", "mapping", "seats"),
+    *("no_escalation", "hidden_entries", "replay", "clearance", "privacy", "crashes", "endings"),
+    *("around", "meaning", "limits", "never_ranks_search", "suggest_workflow", "plan_lessons"),
+    *("ran_ahead", "taking", "lead_run", "taken_up_again", "kept_forms", "no_write_down", "things"),
+    *("starters", "waiting"),
+}
+"""Tables and tests of several subjects, by name."""
+
 
 def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
@@ -197,3 +231,41 @@ def test_the_lock_pins_every_package_by_hash_and_covers_what_the_project_asks_fo
 
     assert names <= {name.lower() for name, _ in pins}
     assert locked.count("--hash=sha256:") >= len(pins)
+
+
+def types_and_modules() -> Iterator[tuple[Path, str]]:
+    for path in modules():
+        yield path, path.stem
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield path, node.name
+
+
+def test_no_type_or_module_has_a_name_of_the_old_words() -> None:
+    old = {
+        name
+        for _, name in types_and_modules()
+        if OLD_WORDS & {word.lower() for word in re.findall(r"[A-Z]?[a-z]+", name)}
+    }
+
+    assert old == KEPT_OLD_WORDS
+
+
+def stems(domain: str) -> set[str]:
+    folder = SOURCE / domain
+    return {path.stem for path in (*folder.glob("*.py"), *(folder / "core").glob("*.py"))}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_subject_has_one_stem_in_its_domain_its_tables_and_its_tests(domain: str) -> None:
+    known = stems(domain)
+    tables = {path.stem for path in (SOURCE / "adapters" / "postgres" / domain).glob("*.py")}
+    tests = {
+        path.stem.removeprefix("test_") for path in (ROOT / "tests" / domain).rglob("test_*.py")
+    }
+
+    assert {
+        stem
+        for stem in (tables | tests) - OWN_STEMS
+        if not any(f"_{stem}_".find(f"_{each}_") >= 0 for each in known)
+    } == set()
