@@ -49,7 +49,7 @@ async def main() -> None:
     loop.add_signal_handler(15, stop.set)
     async with a_pool() as pool:
         await pool.call(target(launched("parent", *sys.argv[1:])), "echo", {}, timeout=AMPLE)
-        print(pool.vitals(target(launched("parent")).space, "server").process, flush=True)
+        print(pool.health(target(launched("parent")).space, "server").process, flush=True)
         await stop.wait()
 
 asyncio.run(main())
