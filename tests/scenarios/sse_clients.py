@@ -32,6 +32,8 @@ class Crowd:
     """Events in all; which of them are whose is known from the writer's seed."""
     leave: float
     """Forced disconnects a second, of all together."""
+    breaks: int
+    """And in all: where connecting takes a slow machine longer, some end would never come."""
     patience: float
 
     def text(self) -> str:
@@ -116,7 +118,7 @@ async def attend(crowd: Crowd) -> dict[str, Any]:
     while not all(client.whole for client in clients) and time.monotonic() < deadline:
         await asyncio.sleep(0.05)
         busy = any(client.had < len(client._expected) for client in clients)
-        while busy and breaks < (time.monotonic() - started) * crowd.leave:
+        while busy and breaks < min(crowd.breaks, (time.monotonic() - started) * crowd.leave):
             client = chance.choice(clients)
             client.leave()
             await asyncio.sleep(0)

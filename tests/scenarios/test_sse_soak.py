@@ -74,6 +74,7 @@ def soak(
             topics=topics,
             count=SECONDS * A_SECOND,
             leave=BREAKS,
+            breaks=SECONDS * BREAKS,
             patience=SECONDS * 4 + 60,
         )
         job = Job(
