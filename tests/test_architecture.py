@@ -33,13 +33,13 @@ OLD_WORDS = {
 """For which the field has other words."""
 KEPT_OLD_WORDS = {
     *("SchemaAhead", "AskedOtherwise", "BegunBefore", "ToolSaidNo", "TooLargeToTell"),  # errors
-    *("UnboxedRefused", "BoxSettings", "DebaterAsked"),  # an error, settings and an event: seen
+    *("UnboxedRefused", "BoxSettings", "DebaterAsked"),  # an error, settings, an event
     *("AskerOut", "BoxOut", "FiguresOut", "GraphFiguresOut", "ServerLookOut", "SaidOut"),  # REST
     *("VitalsOut", "WantedIn", "WantedOut", "Flaws"),
     *("box", "ranking_figures"),  # modules
-    *("Begun", "Box", "Facts", "House", "Marks", "Words"),  # known in one module only, or in few
+    *("Begun", "Box", "Facts", "House", "Marks", "Words"),  # not in the glossary in this sense
 }
-"""By name: what programs see changes once, with their names."""
+"""By name. Errors and REST shapes change with the names that programs see."""
 DOMAINS = (
     *("guard", "sandbox", "engine", "gateway", "workflows", "learning"),
     *("agents", "bridge", "debate"),

@@ -149,7 +149,7 @@ class ScriptedDebaters:
 
 
 class MemoryDebateTasks:
-    """`Tasks`, over the task contexts of a world."""
+    """`DebateContexts`, over the task contexts of a world."""
 
     def __init__(
         self, world: InMemoryStore, clock: Clock | None = None, entropy: Entropy | None = None

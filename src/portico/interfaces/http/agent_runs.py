@@ -300,7 +300,7 @@ async def resolve_agent_call(
 
 @dataclass(frozen=True, slots=True)
 class AgentStreamEncoder:
-    """The `Telling` of those who know our own words."""
+    """Encodes a stream for clients that read our own events."""
 
     @property
     def waits(self) -> bool:

@@ -267,7 +267,7 @@ async def follow_debate(
 
 @dataclass(frozen=True, slots=True)
 class DebateStreamEncoder:
-    """The `Telling` of those who know our own words."""
+    """Encodes a stream for clients that read our own events."""
 
     @property
     def waits(self) -> bool:

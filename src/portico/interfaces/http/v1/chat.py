@@ -248,7 +248,7 @@ def failure_told(ended: RunFinished) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChatChunks:
-    """The `Telling` of one answer."""
+    """The `StreamEncoder` of one answer."""
 
     reply: ChatReply
     model: str
@@ -394,7 +394,7 @@ async def _told(
 
 @dataclass(slots=True, kw_only=True)
 class DebateChunks:
-    """The `Telling` of one answer."""
+    """The `StreamEncoder` of one answer."""
 
     debate: Debate
     model: str
